@@ -1,0 +1,1 @@
+//! The text an agent is given (spec `agents-and-runtimes` 6).

@@ -1,0 +1,159 @@
+//! What an agent's session amounts to. The seed calls it `mapSessionToOutcome` (spec `step-and-outcome` 6 and 8).
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::ChangeFacts;
+use crate::journal::{EntryKind, Via};
+use crate::name::{SpawnId, StepKey};
+use crate::settings::Scope;
+use crate::transition::StepKind;
+
+/// How the agent's process ended, as far as the mapping cares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionEnd {
+    /// It exited with this code.
+    Exited(i32),
+    /// It died by this signal (`SIGKILL`), not at our hand.
+    Signaled(String),
+    /// A limit ended it.
+    TimedOut {
+        /// Which: `start`, `idle` or `wall`.
+        limit: String,
+        /// The limit, in milliseconds.
+        after_ms: u64,
+    },
+    /// It was stopped on request.
+    Stopped {
+        /// Who asked.
+        by: String,
+    },
+    /// It printed its final event, did not exit in the grace, and was ended: judged like a normal end.
+    Lingered,
+    /// The kernel ended it for lack of memory.
+    OutOfMemory,
+    /// It printed more than it may.
+    OutputLimit {
+        /// The limit, in bytes.
+        bytes: u64,
+    },
+    /// It never started.
+    NotStarted {
+        /// Why.
+        error: String,
+        /// What a shell would have exited with: 127 not found, 126 not executable, 1 else.
+        code: i32,
+    },
+    /// Nothing knows how it ended.
+    Lost {
+        /// What is known.
+        reason: String,
+    },
+}
+
+/// One entry that the agent reported during the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Its index among the entries of its key.
+    pub index: usize,
+    /// What it says.
+    pub kind: EntryKind,
+    /// The agent's text.
+    pub message: String,
+}
+
+/// Everything that is known about one agent run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The spawn.
+    pub spawn: SpawnId,
+    /// How it ended.
+    pub end: SessionEnd,
+    /// What it reported, oldest first.
+    pub reports: Vec<Report>,
+    /// The change before the spawn; `None` for steps without a change folder.
+    pub before: Option<ChangeFacts>,
+    /// The change after it.
+    pub after: Option<ChangeFacts>,
+    /// The end of its standard output, decoded with replacement; bounded by the supervisor.
+    pub stdout: String,
+    /// The end of its standard error, likewise.
+    pub stderr: String,
+    /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
+    pub via: Option<Via>,
+    /// Who supplied the model that was named, if one was.
+    pub model: Option<ModelSource>,
+}
+
+/// A named model and where its name came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelSource {
+    /// The agent.
+    pub agent: String,
+    /// The model, as given.
+    pub model: String,
+    /// The scope that supplied the stage's spec.
+    pub scope: Scope,
+}
+
+/// What a session amounts to: what to record, and what to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Verdict {
+    /// The public result.
+    pub result: StepResult,
+    /// The kind of the outcome entry.
+    pub entry_kind: EntryKind,
+    /// The text of the outcome entry.
+    pub entry_message: String,
+}
+
+/// The public result of one step (spec `step-and-outcome` 8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepResult {
+    /// How it ended.
+    pub state: StepState,
+    /// Whose step it was.
+    pub change: StepKey,
+    /// What kind of step it was.
+    pub transition: StepKind,
+    /// What must be answered; only when blocked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocker: Option<String>,
+    /// What must be approved; only when awaiting approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_request: Option<String>,
+    /// More, such as the end of the transcript.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The entries the session wrote, as indices among the entries of its key; absent if nothing was spawned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal_refs: Option<Vec<usize>>,
+    /// One sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agent_override: bool,
+    /// The spawn, for `batch log`; absent if nothing was spawned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawn_id: Option<SpawnId>,
+    /// What else is worth knowing: strays that were ended, an agent that lingered, an approved plan that changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepState {
+    /// The step's claim held.
+    Advanced,
+    /// A person must answer.
+    Blocked,
+    /// A person must approve.
+    AwaitingApproval,
+    /// There was nothing to do.
+    NothingReady,
+}
