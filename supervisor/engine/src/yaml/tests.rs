@@ -119,7 +119,7 @@ fn a_key_given_twice_is_refused_where_it_repeats() {
 #[test]
 fn what_is_not_yaml_is_refused_with_its_place() {
     refused("phases: [\n", 1, 9);
-    assert!(refused("a:\n\t- b\n", 2, 1).contains("tab"));
+    assert!(refused("a:\n\t- b\n", 2, 2).contains("tab"));
     assert!(refused("a: *nowhere\n", 1, 4).contains("anchor"));
     refused("? [a]\n: b\n", 1, 3);
     refused("a: 1\n---\nb: 2\n", 2, 1);
