@@ -65,3 +65,14 @@ pub enum ProofKind {
     /// A command that treats the project as a black box.
     Blackbox,
 }
+
+impl ProofKind {
+    /// Returns the word used in files and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Integration => "integration",
+            Self::Blackbox => "blackbox",
+        }
+    }
+}
