@@ -2,4 +2,5 @@
 
 pub mod clock;
 pub mod environment;
+pub mod error;
 pub mod store;
