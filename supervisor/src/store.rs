@@ -3,6 +3,8 @@
 //! Nothing is decided here. Reading order: [`layout`] (where), [`file`] (how), [`journal`], [`run_state`] and
 //! [`inflight`] (what has happened), [`lock`] (one step at a time), then the readers that `snapshot` calls once each.
 
+pub mod approved;
+pub mod change;
 pub mod file;
 pub mod inflight;
 pub mod journal;

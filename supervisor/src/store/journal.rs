@@ -5,15 +5,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 
 use memchr::{memchr_iter, memmem, memrchr};
 use ratchet_engine::fold::JournalView;
 use ratchet_engine::journal::{Entry, ReadEntry, parse_line};
 use ratchet_engine::name::{SpawnId, StepKey};
-use rustix::fs::OFlags;
 
-use super::file::{Doing, FileError, Of as _, folder_of, sync_folder};
+use super::file::{self, Doing, FileError, Of as _, folder_of, sync_folder};
 use super::layout::{Of, RunDir};
 use super::os_lock;
 
@@ -238,17 +237,11 @@ fn lines_of(block: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Hands over the journal in blocks of whole lines, without a byte order mark.
 fn read_blocks(run: &RunDir, each: impl FnMut(&[u8])) -> Result<(), FileError> {
     let path = run.journal();
-    // Non-blocking, so that a pipe in the journal's place is an error and no endless wait.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).expect("the flag is a small number");
-    let file = match File::options().read(true).custom_flags(flags).open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(FileError::new(&path, Doing::Read, error)),
-    };
-    if !file.metadata().of(&path, Doing::Read)?.is_file() {
-        return Err(FileError::WrongKind { path, doing: Doing::Read });
+    match file::open(&path) {
+        Ok(file) => blocks(file, each).of(&path, Doing::Read),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FileError::new(&path, Doing::Read, error)),
     }
-    blocks(file, each).of(&path, Doing::Read)
 }
 
 fn blocks(mut input: impl Read, mut each: impl FnMut(&[u8])) -> io::Result<()> {

@@ -4,9 +4,9 @@
 //! the original tool's (spec `step-and-outcome` 2.2) and keeps that tool out while we run, and us while it runs.
 //! The file is never unlinked to reclaim it: a stale one is locked first and overwritten in place.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use ratchet_engine::time::Timestamp;
@@ -112,11 +112,7 @@ fn create(path: &Path, note: &Note) -> io::Result<Option<File>> {
         return Ok(None);
     }
     let folder = super::file::folder_of(path);
-    let mut beside = tempfile::Builder::new()
-        .prefix(".step-")
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
+    let mut beside = super::file::beside(folder, 0o666)?;
     if try_take(beside.as_file())? == Taken::No {
         return Ok(None);
     }
