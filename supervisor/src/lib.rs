@@ -1,1 +1,5 @@
 //! What ratchet does.
+
+pub mod clock;
+pub mod environment;
+pub mod store;
