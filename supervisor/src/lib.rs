@@ -1,1 +1,6 @@
 //! What ratchet does.
+
+pub mod clock;
+pub mod environment;
+pub mod error;
+pub mod store;
