@@ -3,4 +3,5 @@
 pub mod clock;
 pub mod environment;
 pub mod error;
+pub mod project;
 pub mod store;
