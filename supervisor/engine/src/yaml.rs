@@ -11,6 +11,7 @@ use std::fmt;
 use thiserror::Error;
 
 mod build;
+pub(crate) mod reader;
 mod scalar;
 #[cfg(test)]
 mod tests;
