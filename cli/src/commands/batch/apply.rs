@@ -10,7 +10,7 @@ use crate::args::{Format, Stepping};
 use crate::commands::{Ended, failed, open, stage};
 use crate::diagnostic::Failure;
 use crate::exit::{CodeStyle, Exit};
-use crate::render::{posture, step};
+use crate::render::{settings, step};
 use crate::ui::Ui;
 
 /// Runs the next step.
@@ -41,7 +41,7 @@ pub(super) fn show_posture(
         return Ok(());
     }
     let settings = project.settings(Some(batch), escalation(raise)).map_err(failed)?;
-    ui.text(|page| posture::posture(page, &settings))?;
+    ui.text(|page| settings::posture(page, &settings))?;
     Ok(())
 }
 
