@@ -1,5 +1,6 @@
 //! What ratchet does.
 
+pub mod agent;
 pub mod clock;
 pub mod environment;
 pub mod error;
