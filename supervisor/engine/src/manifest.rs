@@ -171,3 +171,14 @@ impl Word for ProofKind {
 fn lines(issues: &[Issue]) -> String {
     issues.iter().map(|issue| format!("\n  {issue}")).collect()
 }
+
+impl ProofKind {
+    /// Returns the word used in files and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Integration => "integration",
+            Self::Blackbox => "blackbox",
+        }
+    }
+}
