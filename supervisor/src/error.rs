@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
 use thiserror::Error;
@@ -74,6 +75,9 @@ pub enum Error {
         /// Whose step.
         key: StepKey,
     },
+    /// A question was approved.
+    #[error(transparent)]
+    NotAResult(#[from] ApprovalError),
     /// No phase of that name in the manifest.
     #[error("Phase '{phase}' not found in batch '{batch}'. Known phases: {}", joined(known))]
     PhaseNotFound {
@@ -131,6 +135,7 @@ impl Error {
             Self::Dag { .. } => "changes-without-order",
             Self::ChangeNotFound { .. } => "change-not-found",
             Self::NoPark { .. } => "not-parked",
+            Self::NotAResult(_) => "not-a-result",
             Self::PhaseNotFound { .. } => "phase-not-found",
             Self::ArchiveExists { .. } => "archive-exists",
             Self::ChangeNotArchivable { .. } => "change-not-archivable",
@@ -167,6 +172,9 @@ impl Error {
             }
             Self::NoPark { of: RunHome::Change(change), .. } => {
                 format!("'ratchet apply {change}' or 'ratchet verify {change}' goes on with it")
+            }
+            Self::NotAResult(ApprovalError::NotAResult { key }) => {
+                format!("answer it: 'ratchet batch report --change {key} --answer \"...\"'")
             }
             Self::PhaseNotFound { batch, .. } => {
                 format!("'ratchet batch status {batch}' shows the phases")

@@ -10,6 +10,10 @@ pub mod inflight;
 pub mod journal;
 pub mod layout;
 pub mod lock;
+pub mod manifest;
 mod os_lock;
 mod process;
 pub mod run_state;
+
+#[cfg(test)]
+mod testing;

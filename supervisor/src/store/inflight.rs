@@ -14,6 +14,9 @@ use super::file::{Doing, FileError, Of as _, folder_of, read_if_there, replace, 
 use super::journal::Writer;
 use super::layout::RunDir;
 
+#[cfg(test)]
+mod tests;
+
 /// The format that this version writes.
 pub const VERSION: u32 = 1;
 

@@ -19,6 +19,9 @@ use super::layout::{Layout, RunHome};
 use super::os_lock::{Taken, is_at, try_take};
 use super::process::{self, Mark};
 
+#[cfg(test)]
+mod tests;
+
 /// A lock file is a line of JSON; what is longer is not ours and not the original tool's.
 const MAX_BYTES: usize = 4096;
 

@@ -28,7 +28,8 @@ pub(crate) struct Mark<'a> {
 
 /// Tells whether the process that left this mark still runs. What cannot be told counts as running.
 pub(crate) fn still_runs(mark: &Mark<'_>) -> bool {
-    let Some(pid) = i32::try_from(mark.pid).ok().and_then(Pid::from_raw) else {
+    let number = i32::try_from(mark.pid).ok().filter(|pid| *pid > 0);
+    let Some(pid) = number.and_then(Pid::from_raw) else {
         return false;
     };
     let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH);

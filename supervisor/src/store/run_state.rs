@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use ratchet_engine::name::StepKey;
 use ratchet_engine::park::{Park, ParkKind};
-use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -16,6 +15,9 @@ use serde_json::{Map, Value};
 use super::file::{FileError, read_if_there, replace};
 use super::journal::Writer;
 use super::layout::RunDir;
+
+#[cfg(test)]
+mod tests;
 
 /// The members of a park in the order of spec `step-and-outcome` 5.4; others follow, sorted.
 const PARK_MEMBERS: [&str; 8] =
@@ -84,20 +86,6 @@ impl RunState {
         put("approved", park.approved.map(Value::from));
         put("transition", park.transition.map(|kind| kind.as_str().into()));
         self.parked().insert(park.key.as_str().to_owned(), Value::Object(entry));
-    }
-
-    /// Parks a step at a given time; see [`RunState::set`].
-    pub fn park_step(&mut self, key: &StepKey, kind: ParkKind, reason: &str, at: Timestamp) {
-        self.set(&Park {
-            parked_at: at.to_string(),
-            key: key.clone(),
-            kind,
-            reason: reason.to_owned(),
-            answer: None,
-            feedback: None,
-            approved: None,
-            transition: None,
-        });
     }
 
     /// Removes a park; tells whether there was one.
