@@ -3,7 +3,7 @@
 //! [`parse`] is the only way in, for every command. The order of changes is checked apart, in [`crate::dag`]: a manifest
 //! with a cycle can still be read, so that it can be shown and mended.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::name::{ChangeName, PhaseName};
@@ -57,7 +57,7 @@ pub struct ChangeIntent {
 }
 
 /// The command that proves a phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofOfWork {
     /// How the author thinks of the check; both kinds run alike.
     pub kind: ProofKind,
@@ -68,7 +68,7 @@ pub struct ProofOfWork {
 }
 
 /// The kinds of proof-of-work that `batch apply` can run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofKind {
     /// A command from inside the project.
