@@ -163,6 +163,14 @@ impl ManifestError {
     }
 }
 
+impl ProofKind {
+    /// Returns the word used in files and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Word::as_str(self)
+    }
+}
+
 impl Word for ProofKind {
     const WORDS: &'static [(&'static str, Self)] =
         &[("integration", Self::Integration), ("blackbox", Self::Blackbox)];
@@ -170,15 +178,4 @@ impl Word for ProofKind {
 
 fn lines(issues: &[Issue]) -> String {
     issues.iter().map(|issue| format!("\n  {issue}")).collect()
-}
-
-impl ProofKind {
-    /// Returns the word used in files and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Integration => "integration",
-            Self::Blackbox => "blackbox",
-        }
-    }
 }
