@@ -8,7 +8,9 @@
 //! **Invariant:** a spawn starts at most once. **Invariant:** nothing here knows what the command is for.
 
 mod attachment;
+mod cgroup;
 mod directory;
+mod hunt;
 mod id;
 mod launch;
 mod lock;
@@ -22,6 +24,8 @@ mod spool;
 mod standing;
 mod stop;
 mod strays;
+mod wait;
+mod watch;
 
 pub use attachment::{AttachError, Attachment, Event};
 pub use directory::{DirectoryError, SpawnDir};
