@@ -56,3 +56,6 @@ impl fmt::Display for Shut {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

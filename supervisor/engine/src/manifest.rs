@@ -63,7 +63,7 @@ pub struct ProofOfWork {
     pub kind: ProofKind,
     /// The bash command, run as it is.
     pub run: String,
-    /// The pass condition, trimmed text of spec `step-and-outcome` 9.3.
+    /// The pass condition as its author wrote it; [`crate::proof::classify`] reads it (spec `step-and-outcome` 9.3).
     pub pass: String,
 }
 
@@ -75,6 +75,17 @@ pub enum ProofKind {
     Integration,
     /// A command that treats the project as a black box.
     Blackbox,
+}
+
+impl ProofKind {
+    /// Returns the word used in files and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Integration => "integration",
+            Self::Blackbox => "blackbox",
+        }
+    }
 }
 
 /// Says why a text is no manifest. The texts are those of spec 2.1, so the cause is in them.

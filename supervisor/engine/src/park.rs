@@ -129,11 +129,9 @@ pub fn park_after(result: &StepResult) -> ParkChange {
     };
     match result.state {
         StepState::Blocked => park(ParkKind::Blocked, result.blocker.as_ref(), "blocked"),
-        StepState::AwaitingApproval => park(
-            ParkKind::AwaitingApproval,
-            result.approval_request.as_ref(),
-            "awaiting approval",
-        ),
+        StepState::AwaitingApproval => {
+            park(ParkKind::AwaitingApproval, result.approval_request.as_ref(), "awaiting approval")
+        }
         StepState::Advanced => ParkChange::Clear,
         StepState::NothingReady => ParkChange::Keep,
     }

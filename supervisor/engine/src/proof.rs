@@ -119,9 +119,7 @@ impl Finding {
                 let part = only.map(|what| format!(" ({what})")).unwrap_or_default();
                 failed(
                     ProofReason::PassConditionUnmet,
-                    format!(
-                        "Proof-of-work failed: pass condition not satisfied by output{part}"
-                    ),
+                    format!("Proof-of-work failed: pass condition not satisfied by output{part}"),
                 )
             }
             Search::GivenUp { why } => {
@@ -153,28 +151,21 @@ impl Finding {
 fn failure_to_end_well(end: &SessionEnd) -> Option<(ProofReason, String)> {
     let (reason, what) = match end {
         SessionEnd::Exited(0) => return None,
-        SessionEnd::Exited(code) => {
-            (ProofReason::NonzeroExit, format!("command exited {code}"))
-        }
+        SessionEnd::Exited(code) => (ProofReason::NonzeroExit, format!("command exited {code}")),
         SessionEnd::Signaled(signal) => {
             (ProofReason::NonzeroExit, format!("command was ended by signal {signal}"))
         }
         SessionEnd::TimedOut { limit, after_ms } => {
             (ProofReason::Error, format!("command timed out after {after_ms}ms ({limit} limit)"))
         }
-        SessionEnd::Stopped { by } => {
-            (ProofReason::Error, format!("command was stopped by {by}"))
-        }
+        SessionEnd::Stopped { by } => (ProofReason::Error, format!("command was stopped by {by}")),
         SessionEnd::Lingered => {
             (ProofReason::Error, "command was ended before it exited".to_owned())
         }
-        SessionEnd::OutOfMemory => {
-            (ProofReason::Error, "command ran out of memory".to_owned())
+        SessionEnd::OutOfMemory => (ProofReason::Error, "command ran out of memory".to_owned()),
+        SessionEnd::OutputLimit { bytes } => {
+            (ProofReason::Error, format!("command printed more than {bytes} bytes (output limit)"))
         }
-        SessionEnd::OutputLimit { bytes } => (
-            ProofReason::Error,
-            format!("command printed more than {bytes} bytes (output limit)"),
-        ),
         SessionEnd::NotStarted { error, .. } => {
             (ProofReason::Error, format!("command could not be started: {error}"))
         }

@@ -134,7 +134,10 @@ impl Branches {
     #[must_use]
     pub fn of(group: Option<&Group>, head: Option<&str>, origin_head: Option<&str>) -> Self {
         let named = |text: Option<&str>| {
-            text.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(FALLBACK_BRANCH).to_owned()
+            text.map(str::trim)
+                .filter(|text| !text.is_empty())
+                .unwrap_or(FALLBACK_BRANCH)
+                .to_owned()
         };
         let default_base = named(origin_head.map(|text| {
             let text = text.trim();
@@ -152,3 +155,6 @@ impl Branches {
 fn names(phase: &Phase) -> impl Iterator<Item = ChangeName> {
     phase.changes.iter().map(|change| change.name.clone())
 }
+
+#[cfg(test)]
+mod tests;

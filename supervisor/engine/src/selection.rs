@@ -112,9 +112,7 @@ pub fn pick(snapshot: &Snapshot, status: &BatchStatus) -> Target {
         Reach::Proof { phase } => Target::Proof { phase },
         Reach::Parked(keys) => Target::Parked(keys),
         Reach::Finished => due_pull_request(snapshot),
-        Reach::Stuck(Some(shut)) => {
-            Target::Idle(Idle::FailedProof { gated_by: shut.to_string() })
-        }
+        Reach::Stuck(Some(shut)) => Target::Idle(Idle::FailedProof { gated_by: shut.to_string() }),
         Reach::Stuck(None) => Target::Idle(Idle::NothingReady),
     }
 }
@@ -204,3 +202,6 @@ fn due_pull_request(snapshot: &Snapshot) -> Target {
         changes: due.changes.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,3 +181,6 @@ impl ChangeState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

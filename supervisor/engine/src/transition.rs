@@ -122,14 +122,17 @@ impl fmt::Display for StepKind {
 mod tests {
     use super::*;
 
-    fn facts(exists: bool, has_plan: bool, complete: u64, total: u64) -> ChangeFacts {
-        ChangeFacts {
-            exists,
-            archived: false,
-            has_plan,
-            tasks_total: total,
-            tasks_complete: complete,
-        }
+    const ABSENT: ChangeFacts = ChangeFacts {
+        exists: false,
+        archived: false,
+        has_plan: false,
+        tasks_total: 0,
+        tasks_complete: 0,
+    };
+    const FOLDER: ChangeFacts = ChangeFacts { exists: true, ..ABSENT };
+
+    fn plan(complete: u64, total: u64) -> ChangeFacts {
+        ChangeFacts { has_plan: true, tasks_total: total, tasks_complete: complete, ..FOLDER }
     }
 
     fn next(facts: ChangeFacts, verified: &[&str]) -> Option<Transition> {
@@ -143,52 +146,52 @@ mod tests {
     // J01
     #[test]
     fn a_change_without_a_folder_is_proposed() {
-        assert_eq!(next(facts(false, false, 0, 0), &[]), Some(Transition::Propose));
+        assert_eq!(next(ABSENT, &[]), Some(Transition::Propose));
     }
 
     // J02
     #[test]
     fn a_folder_without_a_plan_is_proposed() {
-        assert_eq!(next(facts(true, false, 0, 0), &[]), Some(Transition::Propose));
+        assert_eq!(next(FOLDER, &[]), Some(Transition::Propose));
     }
 
     // J03
     #[test]
     fn a_plan_with_open_tasks_is_applied_and_so_is_one_without_any() {
-        assert_eq!(next(facts(true, true, 1, 3), &[]), Some(Transition::Apply));
-        assert_eq!(next(facts(true, true, 0, 0), &[]), Some(Transition::Apply));
+        assert_eq!(next(plan(1, 3), &[]), Some(Transition::Apply));
+        assert_eq!(next(plan(0, 0), &[]), Some(Transition::Apply));
     }
 
     // J04
     #[test]
     fn a_finished_plan_is_verified_unless_its_own_verify_is_journaled() {
-        assert_eq!(next(facts(true, true, 3, 3), &[]), Some(Transition::Verify));
-        assert_eq!(next(facts(true, true, 3, 3), &["web"]), Some(Transition::Verify));
+        assert_eq!(next(plan(3, 3), &[]), Some(Transition::Verify));
+        assert_eq!(next(plan(3, 3), &["web"]), Some(Transition::Verify));
     }
 
     // J05
     #[test]
     fn a_verified_change_has_nothing_left() {
-        assert_eq!(next(facts(true, true, 3, 3), &["api"]), None);
+        assert_eq!(next(plan(3, 3), &["api"]), None);
     }
 
     // H31
     #[test]
     fn an_unticked_task_reopens_a_verified_change() {
-        assert_eq!(next(facts(true, true, 2, 3), &["api"]), Some(Transition::Apply));
+        assert_eq!(next(plan(2, 3), &["api"]), Some(Transition::Apply));
     }
 
     // J07
     #[test]
     fn an_archived_change_has_nothing_left() {
-        let archived = ChangeFacts { archived: true, ..facts(false, false, 0, 0) };
+        let archived = ChangeFacts { archived: true, ..ABSENT };
         assert_eq!(next(archived, &[]), None);
     }
 
     // J06
     #[test]
     fn the_canonical_order_is_propose_apply_verify() {
-        let disk = [facts(false, false, 0, 0), facts(true, true, 0, 2), facts(true, true, 2, 2)];
+        let disk = [ABSENT, plan(0, 2), plan(2, 2)];
         let order: Vec<_> = disk.into_iter().filter_map(|facts| next(facts, &[])).collect();
         assert_eq!(order, [Transition::Propose, Transition::Apply, Transition::Verify]);
     }

@@ -128,17 +128,19 @@ fn search(finder: &memmem::Finder<'_>, overlap: &mut Vec<u8>, piece: &[u8]) -> b
 fn match_pattern(pattern: &str, window: &Window) -> Search {
     let text = window.text();
     let steps = STEPS_AT_LEAST.max(text.len().saturating_mul(STEPS_PER_BYTE));
-    let found = RegexBuilder::new(pattern)
-        .backtrack_limit(steps)
-        .build()
-        .and_then(|regex| regex.find(&text).map(|hit| hit.map(|hit| excerpt(hit.as_str()))));
-    match found {
-        Ok(Some(excerpt)) => Search::Found { excerpt },
+    let regex = match RegexBuilder::new(pattern).backtrack_limit(steps).build() {
+        Ok(regex) => regex,
+        Err(error) => return given_up(&error),
+    };
+    match regex.find(&text) {
+        Ok(Some(hit)) => Search::Found { excerpt: excerpt(hit.as_str()) },
         Ok(None) => Search::Missing { only: window.only() },
-        Err(error) => {
-            Search::GivenUp { why: format!("the pattern could not be searched to the end: {error}") }
-        }
+        Err(error) => given_up(&error),
     }
+}
+
+fn given_up(error: &fancy_regex::Error) -> Search {
+    Search::GivenUp { why: format!("the pattern could not be searched to the end: {error}") }
 }
 
 /// Says whether a pattern is matched in linear time, without the backtracking machine.

@@ -77,11 +77,8 @@ fn change_status(
     done: &BTreeSet<&ChangeName>,
 ) -> ChangeStatus {
     let is_done = done.contains(&change.name);
-    let blocked_by: Vec<ChangeName> = if is_done {
-        Vec::new()
-    } else {
-        dag::unmet(change, done).into_iter().cloned().collect()
-    };
+    let blocked_by: Vec<ChangeName> =
+        if is_done { Vec::new() } else { dag::unmet(change, done).into_iter().cloned().collect() };
     let base = if is_done {
         ChangeState::Done
     } else if facts.applied() {
