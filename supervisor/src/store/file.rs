@@ -3,10 +3,12 @@
 //! What the files mean is the business of the readers and writers beside this one.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// What was being done to a file.
@@ -148,13 +150,49 @@ impl<T> Of<T> for io::Result<T> {
     }
 }
 
+/// Opens a file for reading. Anything but a regular file is refused at once; a pipe would be an endless wait.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).expect("the flag is a small number");
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::IsADirectory.into()) }
+}
+
 /// Reads a whole small file; `None` if there is none.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
+    let mut bytes = Vec::new();
+    match open(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+        Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::new(path, Doing::Read, error)),
     }
+}
+
+/// Whether a file that may be there already was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Created {
+    /// It was made.
+    Now,
+    /// It was there, and is as it was.
+    Before,
+}
+
+/// Makes a file that is whole from its first moment, unless one of that name is there.
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Created, FileError> {
+    let folder = folder_of(path);
+    let write = || -> io::Result<Created> {
+        let mut beside = beside(folder, 0o666)?;
+        beside.write_all(bytes)?;
+        beside.as_file().sync_all()?;
+        match beside.persist_noclobber(path) {
+            Ok(_) => Ok(Created::Now),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(Created::Before),
+            Err(error) => Err(error.error),
+        }
+    };
+    let created = write().of(path, Doing::Write)?;
+    sync_folder(folder)?;
+    Ok(created)
 }
 
 /// Replaces a whole file, or makes it: written beside, synced, renamed. Whoever reads it sees the old bytes or the new.
@@ -164,11 +202,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mode = fs::metadata(&target).map_or(0o666, |meta| meta.permissions().mode() & 0o7777);
     let write = || -> io::Result<()> {
-        let mut beside = tempfile::Builder::new()
-            .prefix(".ratchet-")
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(folder_of(&target))?;
+        let mut beside = beside(folder_of(&target), mode)?;
         beside.write_all(bytes)?;
         beside.as_file().sync_all()?;
         beside.persist(&target)?;
@@ -176,6 +210,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     };
     write().of(path, Doing::Write)?;
     sync_folder(folder_of(&target))
+}
+
+/// Makes a temporary file; it removes itself unless it gets a name. The process's umask is taken off the mode.
+pub(crate) fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let mode = Permissions::from_mode(mode);
+    tempfile::Builder::new().prefix(".ratchet-").suffix(".tmp").permissions(mode).tempfile_in(folder)
 }
 
 /// Makes a rename, a new file or a removal in a folder last through a power cut.

@@ -128,11 +128,12 @@ impl Layout {
     /// Returns the run state's paths.
     #[must_use]
     pub fn run(&self, home: &RunHome) -> RunDir {
-        let dir = match home {
-            RunHome::Batch(batch) => self.batch(batch).join("run"),
-            RunHome::Change(change) => self.change(change).dir.join(".run"),
-        };
-        RunDir { dir }
+        match home {
+            RunHome::Batch(batch) => RunDir { dir: self.batch(batch).join("run"), of: Of::Batch },
+            RunHome::Change(change) => {
+                RunDir { dir: self.change(change).dir.join(ChangeDir::RUN), of: Of::Change }
+            }
+        }
     }
 }
 
@@ -181,6 +182,16 @@ impl ChangeDir {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDir {
     dir: PathBuf,
+    of: Of,
+}
+
+/// Whose run state it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// A batch's, which exists.
+    Batch,
+    /// A change's, which a standalone propose is yet to make.
+    Change,
 }
 
 impl RunDir {
@@ -188,6 +199,10 @@ impl RunDir {
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    pub(crate) fn of(&self) -> Of {
+        self.of
     }
 
     /// Returns `journal.jsonl`.
