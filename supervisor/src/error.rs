@@ -10,6 +10,8 @@ use ratchet_engine::dag::DagError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
 use thiserror::Error;
 
+use crate::project::spawns::SpawnsError;
+use crate::project::verb::VerbError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -111,6 +113,12 @@ pub enum Error {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A verb may not run on this change.
+    #[error(transparent)]
+    Verb(#[from] VerbError),
+    /// A spawn cannot be looked at.
+    #[error(transparent)]
+    Spawns(#[from] SpawnsError),
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
@@ -146,6 +154,8 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
+            Self::Verb(error) => error.code(),
+            Self::Spawns(error) => error.code(),
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
@@ -200,6 +210,8 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
+            Self::Verb(error) => error.help(),
+            Self::Spawns(error) => error.help(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })

@@ -4,5 +4,7 @@ pub mod agent;
 pub mod clock;
 pub mod environment;
 pub mod error;
+pub mod event;
 pub mod project;
+pub mod request;
 pub mod store;

@@ -1,7 +1,7 @@
 //! What a caller can ask for.
 
 use ratchet_engine::name::{BatchName, ChangeName};
-use ratchet_engine::settings::Escalation;
+use ratchet_engine::permission::Escalation;
 use ratchet_engine::transition::Transition;
 
 /// Asks for the next step of a batch.
@@ -63,4 +63,3 @@ impl StopReason {
         }
     }
 }
-
