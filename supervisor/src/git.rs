@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ratchet_engine::decide::Branches;
+use ratchet_engine::decide::{Branches, Group};
 
 /// Where a work tree keeps its git directory; both are the same unless it is a linked work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,18 +26,13 @@ pub fn dirs(root: &Path) -> Option<GitDirs> {
     Some(GitDirs { git_dir: lines.next()?, common_dir: lines.next()? })
 }
 
-/// Says where the work of a whole-batch pull request is and what it goes into: the branch that is checked out and the
-/// default branch of `origin`, else `main` for either (spec `batch-manifest-and-settings` 10.2).
+/// Says which branches a pull request has; what git does not say falls back to `main` (spec
+/// `batch-manifest-and-settings` 10.2).
 #[must_use]
-pub fn branches(root: &Path) -> Branches {
-    const FALLBACK: &str = "main";
-    let base = ask(root, &["symbolic-ref", "--short", "refs/remotes/origin/HEAD"])
-        .map(|text| text.strip_prefix("origin/").unwrap_or(&text).to_owned());
-    let work = ask(root, &["rev-parse", "--abbrev-ref", "HEAD"]).filter(|name| name != "HEAD");
-    Branches {
-        work: work.unwrap_or_else(|| FALLBACK.to_owned()),
-        base: base.unwrap_or_else(|| FALLBACK.to_owned()),
-    }
+pub fn branches(root: &Path, group: Option<&Group>) -> Branches {
+    let head = ask(root, &["rev-parse", "--abbrev-ref", "HEAD"]).filter(|name| name != "HEAD");
+    let origin_head = ask(root, &["symbolic-ref", "--short", "refs/remotes/origin/HEAD"]);
+    Branches::of(group, head.as_deref(), origin_head.as_deref())
 }
 
 fn ask(root: &Path, arguments: &[&str]) -> Option<String> {
@@ -67,6 +62,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(dirs(folder.path()), None);
         let expected = Branches { work: "main".to_owned(), base: "main".to_owned() };
-        assert_eq!(branches(folder.path()), expected);
+        assert_eq!(branches(folder.path(), None), expected);
     }
 }
