@@ -11,6 +11,8 @@ use ratchet_engine::settings::Word as _;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
 use thiserror::Error;
 
+use crate::project::spawns::SpawnsError;
+use crate::project::verb::VerbError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -112,34 +114,6 @@ pub enum Error {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A new change has the name of an old one.
-    #[error("Change '{change}' already exists; pick another name with --name")]
-    ChangeExists {
-        /// The change.
-        change: ChangeName,
-    },
-    /// A verb needs a change that is not there.
-    #[error("Change '{change}' does not exist. Create it with 'ratchet propose \"<objective>\" --name {change}'.")]
-    ChangeMissing {
-        /// The change.
-        change: ChangeName,
-    },
-    /// `apply` needs a plan.
-    #[error("Change '{change}' has no plan.md; run 'ratchet propose' first, or add --force")]
-    NoPlan {
-        /// The change.
-        change: ChangeName,
-    },
-    /// `verify` needs every task ticked.
-    #[error("Change '{change}' has unfinished tasks ({done}/{total} done); finish them, or add --force")]
-    UnfinishedTasks {
-        /// The change.
-        change: ChangeName,
-        /// Ticked tasks.
-        done: u64,
-        /// All tasks.
-        total: u64,
-    },
     /// A setting given as a flag is refused.
     #[error(transparent)]
     Flag(#[from] ratchet_engine::settings::SetError),
@@ -158,6 +132,12 @@ pub enum Error {
     /// The part of this process that was to finish the step is gone.
     #[error("the step is no longer watched by this process; what it started goes on")]
     WatcherDied,
+    /// A verb may not run on this change.
+    #[error(transparent)]
+    Verb(#[from] VerbError),
+    /// A spawn cannot be looked at.
+    #[error(transparent)]
+    Spawns(#[from] SpawnsError),
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
@@ -200,14 +180,12 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
-            Self::ChangeExists { .. } => "change-exists",
-            Self::ChangeMissing { .. } => "change-missing",
-            Self::NoPlan { .. } => "no-plan",
-            Self::UnfinishedTasks { .. } => "unfinished-tasks",
             Self::Flag(_) => "bad-flag-value",
             Self::Spawn { .. } => "spawn-failed",
             Self::LocusUnavailable { .. } => "locus-unavailable",
             Self::WatcherDied => "watcher-died",
+            Self::Verb(error) => error.code(),
+            Self::Spawns(error) => error.code(),
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
@@ -262,11 +240,7 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
-            Self::ChangeExists { .. }
-            | Self::ChangeMissing { .. }
-            | Self::NoPlan { .. }
-            | Self::UnfinishedTasks { .. }
-            | Self::Flag(_) => return None,
+            Self::Flag(_) => return None,
             Self::Spawn { .. } => {
                 "look at the cause above; nothing was started, so the command can be repeated".to_owned()
             }
@@ -274,6 +248,8 @@ impl Error {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()
             }
             Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
+            Self::Verb(error) => error.help(),
+            Self::Spawns(error) => error.help(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })

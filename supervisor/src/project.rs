@@ -14,6 +14,8 @@ use crate::store::layout::{Layout, RATCHET_DIR};
 use crate::store::manifest;
 
 pub mod report;
+pub mod spawns;
+pub mod verb;
 
 /// A project: its place, the environment of this invocation, and the clock.
 #[derive(Debug, Clone)]
@@ -96,5 +98,10 @@ impl Project {
         }
     }
 
-    pub(crate) fn manifest(&self, _: &BatchName) -> Result<ratchet_engine::manifest::Manifest, Error> { todo!() }
+    pub(crate) fn manifest(
+        &self,
+        _: &BatchName,
+    ) -> Result<ratchet_engine::manifest::Manifest, Error> {
+        todo!()
+    }
 }

@@ -5,6 +5,8 @@ use ratchet_engine::permission::Escalation;
 use ratchet_engine::settings::StandaloneFlags;
 use ratchet_engine::transition::Transition;
 
+use crate::project::verb::Readiness;
+
 /// Asks for the next step of a batch.
 #[derive(Debug, Clone)]
 pub struct ApplyRequest {
@@ -29,8 +31,8 @@ pub struct ChangeStepRequest {
     pub guidance: Option<String>,
     /// Settings from flags.
     pub flags: StandaloneFlags,
-    /// Whether the preconditions that can be waived are waived.
-    pub force: Force,
+    /// Whether a change that is not ready is moved all the same.
+    pub readiness: Readiness,
     /// Whether the caller agreed to `RATCHET_BATCH_AGENT_CMD`.
     pub agent_override: OverrideConsent,
 }
@@ -42,15 +44,6 @@ pub enum OverrideConsent {
     Given,
     /// It was not; fine unless the project demands it.
     NotGiven,
-}
-
-/// Whether `--force` was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Force {
-    /// It was.
-    Yes,
-    /// It was not.
-    No,
 }
 
 /// Who asked for a step to stop.

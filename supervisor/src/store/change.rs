@@ -44,15 +44,6 @@ pub fn facts_of(layout: &Layout, name: &ChangeName) -> Result<ChangeFacts, FileE
     Ok(facts(layout, [name])?.remove(name).unwrap_or_default())
 }
 
-/// Tells whether a change's folder holds anything but the run state of standalone steps.
-///
-/// # Errors
-/// Fails if the folder is there and cannot be read.
-pub fn has_content(layout: &Layout, name: &ChangeName) -> Result<bool, FileError> {
-    let entries = names_in(layout.change(name).dir())?;
-    Ok(entries.iter().any(|entry| entry != ChangeDir::RUN))
-}
-
 /// Writes the `.ratchet.yaml` of a change that has none (spec `step-and-outcome` 3, step 11).
 ///
 /// # Errors
@@ -65,7 +56,8 @@ pub fn stamp(
 ) -> Result<Created, FileError> {
     // A JSON text is a YAML text; a plain word needs no quotes.
     let plain = schema.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    let schema = if plain { schema.to_owned() } else { serde_json::Value::from(schema).to_string() };
+    let schema =
+        if plain { schema.to_owned() } else { serde_json::Value::from(schema).to_string() };
     let text = format!("schema: {schema}\ncreated: {date}\n");
     file::create(&layout.change(change).metadata(), text.as_bytes())
 }
