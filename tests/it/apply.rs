@@ -226,7 +226,7 @@ fn two_batches_run_at_the_same_time() {
     });
     env.write("go-on", "");
     for running in [first, second] {
-        let _ended = running.wait().assert_code(0);
+        running.wait().assert_code(0);
     }
 }
 

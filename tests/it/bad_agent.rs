@@ -128,7 +128,7 @@ fn one_that_prints_a_line_of_a_megabyte_is_shown_and_kept_whole() {
         .ratchet(["batch", "apply"])
         .agent(&env.agent(&Script::always([line, Action::say("after it")])))
         .ok();
-    let _ = shown.says("after it");
+    shown.says("after it");
     let log = env.ratchet(["batch", "log", "--last", "--raw"]).ok();
     assert_eq!(log.stdout.len(), (1 << 20) + 1 + "after it\n".len());
 }

@@ -24,8 +24,7 @@ fn every_setting_names_the_scope_it_comes_from() {
         (&config["settings"]["locus"], &config["sources"]["locus"]),
         (&"local".into(), &"default".into())
     );
-    let _ = env
-        .ratchet(["batch", "config", "shop"])
+    env.ratchet(["batch", "config", "shop"])
         .ok()
         .says("every-phase")
         .says("[project]")

@@ -17,7 +17,7 @@ fn raw(text: &str) -> TestEnv {
 fn a_good_manifest_is_valid() {
     let env =
         with(&Manifest::new("shop").phase(Phase::new("p1").change("a").change_after("b", &["a"])));
-    let _ = env.ratchet(["validate", "shop"]).ok().says("Batch 'shop' is valid");
+    env.ratchet(["validate", "shop"]).ok().says("Batch 'shop' is valid");
     let json = env.ratchet(["validate", "shop"]).json();
     assert_eq!(
         (&json["items"][0]["type"], &json["items"][0]["valid"]),

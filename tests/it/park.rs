@@ -25,7 +25,7 @@ fn an_unanswered_question_stops_the_step_and_says_how_to_answer() {
     let stopped = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::honest())).ok();
     let stopped =
         stopped.says("Step 'add-api' did not advance (blocked: which table?).").says("To proceed:");
-    let _ = stopped.says("ratchet batch report --change add-api --answer");
+    stopped.says("ratchet batch report --change add-api --answer");
     assert_eq!(env.agent_runs(), 1);
 }
 
@@ -79,7 +79,7 @@ fn a_proposal_waits_for_approval_and_looks_different_from_a_question() {
     let change = change_status(&env, "add-api");
     assert_eq!(change["status"], "awaiting-approval");
     assert_eq!((&change["awaitingApproval"], &change["blocked"]), (&true.into(), &false.into()));
-    let _ = env.ratchet(["batch", "status"]).ok().says("⏸");
+    env.ratchet(["batch", "status"]).ok().says("⏸");
     let stopped = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::honest())).ok();
     let stopped = stopped.says("did not advance (awaiting approval: planned two tasks)");
     assert!(
@@ -153,7 +153,7 @@ fn a_rejected_step_runs_again_with_the_feedback_and_nothing_rolled_back() {
     env.ratchet(["batch", "report", "--change", "add-api", "--reject", "name it better"]).ok();
     let park = env.park("shop", "add-api");
     assert_eq!((&park["feedback"], &park["approved"]), (&"name it better".into(), &false.into()));
-    let _ = env.ratchet(["batch", "status"]).ok().says("reject");
+    env.ratchet(["batch", "status"]).ok().says("reject");
     let script = Script::always([
         Action::SavePrompt { path: "prompt".to_owned() },
         Action::run("printf -- '- [x] renamed\\n' >> .ratchet/changes/add-api/plan.md"),

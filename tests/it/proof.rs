@@ -39,7 +39,7 @@ fn prove(env: &TestEnv) -> Value {
 fn a_passed_proof_is_run_once_and_opens_the_next_phase() {
     let env = at_the_boundary("echo all well", "contains:all well");
     let shown = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::honest())).ok();
-    let _ = shown.says("Proof-of-work: p1 (hard-gate)").says("passed");
+    shown.says("Proof-of-work: p1 (hard-gate)").says("passed");
     let entries = env.journaled("shop", "proof-of-work:p1", "proof-of-work");
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0]["proof"]["passed"], true);

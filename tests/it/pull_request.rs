@@ -63,7 +63,7 @@ fn per_phase_opens_one_pull_request_after_the_other_each_on_the_one_before() {
         assert_eq!(apply(&env, &opener())["state"], "advanced");
     }
     let last = env.ratchet(["batch", "apply"]).agent(&env.agent(&opener())).ok();
-    let _ = last.says("Nothing to do");
+    last.says("Nothing to do");
     assert_eq!(keys(&env), json!(["pr:shop:p1", "pr:shop:p2"]));
     assert_eq!(
         env.read("branches"),

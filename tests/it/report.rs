@@ -102,7 +102,7 @@ fn fifty_reports_at_once_are_all_in_the_journal_whole() {
         .map(|number| env.ratchet(KEY).args(["--status", &format!("report {number}")]).start())
         .collect();
     for report in running {
-        let _ended = report.wait().assert_code(0);
+        report.wait().assert_code(0);
     }
     let mut messages: Vec<_> =
         env.journal("shop").iter().map(|entry| entry["message"].clone()).collect();

@@ -148,7 +148,7 @@ fn attach_follows_a_running_step_from_its_first_byte_and_ends_with_it() {
     wait::until("the agent's line", || follower.stdout_so_far().contains("here I am"));
     running.signal(Signal::TERM);
     running.wait();
-    let _ended = follower.wait().assert_code(0);
+    follower.wait().assert_code(0);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn ending_a_follower_leaves_the_step_alone() {
     follower.wait();
     assert!(!running.has_ended());
     env.write("go-on", "");
-    let _ended = running.wait().assert_code(0);
+    running.wait().assert_code(0);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn the_log_lists_the_steps_and_shows_what_each_printed() {
     apply(&env, &Script::always([Action::say("second words"), Action::exit(1)]));
     let list = env.ratchet(["batch", "log"]).ok().says("add-api");
     assert!(list.stdout().lines().filter(|line| line.contains("add-api")).count() >= 2, "{list}");
-    let _ = env.ratchet(["batch", "log", "--last"]).ok().says("second words");
+    env.ratchet(["batch", "log", "--last"]).ok().says("second words");
     assert_eq!(env.ratchet(["batch", "log", "--last", "--raw"]).ok().stdout(), "second words\n");
     let _document = env.ratchet(["batch", "log"]).json();
 }

@@ -98,18 +98,12 @@ fn a_planned_change_is_applied_and_then_verified() {
     let env = empty();
     env.add_plan("cart", 2, 0);
     let honest = || env.agent(&Script::honest());
-    let _ = env
-        .ratchet(["apply", "cart"])
+    env.ratchet(["apply", "cart"])
         .agent(&honest())
         .ok()
         .says("Applied:")
         .says("change advanced through apply");
-    let _ = env
-        .ratchet(["verify", "cart"])
-        .agent(&honest())
-        .ok()
-        .says("Verified:")
-        .says("change verified");
+    env.ratchet(["verify", "cart"]).agent(&honest()).ok().says("Verified:").says("change verified");
 }
 
 // B-X13 B-N10 B-N16
