@@ -12,17 +12,24 @@ pub(crate) struct Failure {
     what: String,
     why: Vec<String>,
     help: Option<String>,
+    code: Option<&'static str>,
 }
 
 impl Failure {
     /// Makes a failure from its one sentence.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), why: Vec::new(), help: None }
+        Self { what: what.into(), why: Vec::new(), help: None, code: None }
     }
 
     /// Says what to type next.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Names the page in `docs/errors/`.
+    pub(crate) fn code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
         self
     }
 
@@ -43,12 +50,11 @@ impl Failure {
         for why in &self.why {
             page.put("  because: ").put(why).end();
         }
-        if let Some(help) = &self.help {
-            for (index, line) in help.lines().enumerate() {
-                page.tone(Tone::Dim, if index == 0 { "  help: " } else { "        " })
-                    .put(line)
-                    .end();
-            }
+        for (index, line) in self.help.iter().flat_map(|help| help.lines()).enumerate() {
+            page.tone(Tone::Dim, if index == 0 { "  help: " } else { "        " }).put(line).end();
+        }
+        if let Some(code) = self.code {
+            page.tone(Tone::Dim, format_args!("  code: {code}")).end();
         }
     }
 }

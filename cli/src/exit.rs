@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+use ratchet_engine::outcome::StepState;
+use ratchet_engine::report::ApplyReport;
+
+use crate::args::Stepping;
 use crate::signals::Signal;
 
 /// How the process ends.
@@ -23,7 +27,51 @@ pub(crate) enum Exit {
     BySignal(Signal),
 }
 
+/// Whether outcomes are told by the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodeStyle {
+    /// As the original: every recorded outcome exits 0.
+    Recorded,
+    /// `--exit-code`.
+    Outcome,
+}
+
+impl CodeStyle {
+    /// Reads the flag.
+    pub(crate) fn of(stepping: Stepping) -> Self {
+        if stepping.exit_code { Self::Outcome } else { Self::Recorded }
+    }
+
+    /// Returns the exit of an outcome that was recorded.
+    pub(crate) fn exit(self, outcome: Exit) -> Exit {
+        match self {
+            Self::Recorded => Exit::Success,
+            Self::Outcome => outcome,
+        }
+    }
+}
+
 impl Exit {
+    /// Tells what one `batch apply` came to.
+    pub(crate) fn of_report(report: &ApplyReport) -> Self {
+        match report {
+            ApplyReport::Step(step) => Self::of_step(step.state),
+            ApplyReport::Parked(_) | ApplyReport::NothingReady(_) => Self::NothingReady,
+            ApplyReport::Proof(proof) if proof.gate_passed => Self::Success,
+            ApplyReport::Proof(_) => Self::ProofFailed,
+        }
+    }
+
+    /// Tells how a step ended.
+    pub(crate) fn of_step(state: StepState) -> Self {
+        match state {
+            StepState::Advanced => Self::Success,
+            StepState::Blocked => Self::Blocked,
+            StepState::AwaitingApproval => Self::AwaitingApproval,
+            StepState::NothingReady => Self::NothingReady,
+        }
+    }
+
     /// Turns the exit into what `main` returns. For a signal this does not return.
     pub(crate) fn leave(self) -> ExitCode {
         match self {

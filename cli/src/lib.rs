@@ -10,7 +10,10 @@ mod args;
 mod commands;
 mod diagnostic;
 mod exit;
+mod pen;
 mod render;
+#[cfg(test)]
+mod schemas;
 mod signals;
 mod ui;
 

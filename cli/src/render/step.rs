@@ -1,8 +1,7 @@
 //! How a step ended, as text (spec `batch-status-and-selection` 6.3 to 6.7).
 
-use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{StepResult, StepState};
-use ratchet_engine::proof::ProofRecord;
+use ratchet_engine::report::{ApplyReport, ParkedReport, ProofReport, Waiting};
 use ratchet_engine::settings::ProofPolicy;
 
 use super::page::{Page, Tone};
@@ -67,26 +66,41 @@ fn outcome(page: &mut Page, result: &StepResult, manner: Manner, success: &str) 
     page.end();
 }
 
-/// Draws how a proof-of-work ended.
-pub(crate) fn proof(page: &mut Page, phase: &str, record: &ProofRecord) {
-    let policy = match record.policy {
+/// Draws what one `batch apply` came to.
+pub(crate) fn report(page: &mut Page, report: &ApplyReport) {
+    match report {
+        ApplyReport::Step(step) => result(page, step, Manner::Batch),
+        ApplyReport::Parked(parked) => self::parked(page, parked),
+        ApplyReport::NothingReady(nothing) => {
+            page.put(&nothing.message).end();
+        }
+        ApplyReport::Proof(proof) => self::proof(page, proof),
+    }
+}
+
+fn proof(page: &mut Page, proof: &ProofReport) {
+    let policy = match proof.policy {
         ProofPolicy::HardGate => "hard-gate",
         ProofPolicy::Warn => "warn",
     };
-    page.tone(Tone::Heading, "Proof-of-work: ").put(format_args!("{phase} ({policy})")).end();
-    match (record.passed, record.policy) {
+    page.tone(Tone::Heading, "Proof-of-work: ");
+    page.put(format_args!("{} ({policy})", proof.phase)).end();
+    match (proof.passed, proof.policy) {
         (true, ProofPolicy::HardGate | ProofPolicy::Warn) => page.tone(Tone::Good, "✓ passed"),
         (false, ProofPolicy::Warn) => page.tone(Tone::Warn, "⚠ failed (warn)"),
         (false, ProofPolicy::HardGate) => page.tone(Tone::Bad, "✗ failed"),
     };
-    page.put(format_args!(" — {}", record.detail)).end();
+    page.put(format_args!(" — {}", proof.detail)).end();
 }
 
-/// Draws why a parked step did not run, and what frees it.
-pub(crate) fn parked(page: &mut Page, key: &StepKey, reason: &str, hint: &str) {
-    page.tone(Tone::Warn, format_args!("Step '{key}' did not advance"))
-        .put(format_args!(" ({reason})."));
-    page.end().put(format_args!("To proceed: {hint}")).end();
+fn parked(page: &mut Page, parked: &ParkedReport) {
+    let Waiting { change, reason, hint } = &parked.first;
+    page.tone(Tone::Warn, format_args!("Step '{change}' did not advance"));
+    page.put(format_args!(" ({reason}).")).end();
+    page.put(format_args!("To proceed: {hint}")).end();
+    for Waiting { change, reason, .. } in &parked.others {
+        page.tone(Tone::Dim, format_args!("Also waiting: '{change}' ({reason})")).end();
+    }
 }
 
 #[cfg(test)]

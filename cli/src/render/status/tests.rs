@@ -1,5 +1,6 @@
 use super::*;
 use crate::render::page::Ink;
+use crate::schemas::assert_fits;
 use ratchet_engine::name::PhaseName;
 use ratchet_engine::settings::GateMode;
 use ratchet_engine::status::Progress;
@@ -75,6 +76,7 @@ fn a_status_shows_phases_changes_and_what_is_next() {
         phase: PhaseName::parse("p1").unwrap(),
         change: ChangeName::parse("add-pay").unwrap(),
     });
+    assert_fits("status", &batch.to_status_json());
     insta::assert_snapshot!(drawn(&batch), @r"
     Batch: shop
     Status: in-progress · 1/3 changes done · 5/12 tasks · 42%
@@ -122,6 +124,7 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
         ),
     ];
     let batch = batch_of(vec![phase_of("p1", PhaseState::InProgress, changes)]);
+    assert_fits("status", &batch.to_status_json());
     insta::assert_snapshot!(drawn(&batch), @r#"
     Batch: shop
     Status: in-progress · 0/4 changes done · 5/12 tasks · 42%
