@@ -1,1 +1,8 @@
 //! What ratchet does.
+
+pub mod agent;
+pub mod clock;
+pub mod environment;
+pub mod error;
+pub mod project;
+pub mod store;
