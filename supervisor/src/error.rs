@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
+use ratchet_engine::settings::Word as _;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
 use thiserror::Error;
 
@@ -111,6 +112,52 @@ pub enum Error {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A new change has the name of an old one.
+    #[error("Change '{change}' already exists; pick another name with --name")]
+    ChangeExists {
+        /// The change.
+        change: ChangeName,
+    },
+    /// A verb needs a change that is not there.
+    #[error("Change '{change}' does not exist. Create it with 'ratchet propose \"<objective>\" --name {change}'.")]
+    ChangeMissing {
+        /// The change.
+        change: ChangeName,
+    },
+    /// `apply` needs a plan.
+    #[error("Change '{change}' has no plan.md; run 'ratchet propose' first, or add --force")]
+    NoPlan {
+        /// The change.
+        change: ChangeName,
+    },
+    /// `verify` needs every task ticked.
+    #[error("Change '{change}' has unfinished tasks ({done}/{total} done); finish them, or add --force")]
+    UnfinishedTasks {
+        /// The change.
+        change: ChangeName,
+        /// Ticked tasks.
+        done: u64,
+        /// All tasks.
+        total: u64,
+    },
+    /// A setting given as a flag is refused.
+    #[error(transparent)]
+    Flag(#[from] ratchet_engine::settings::SetError),
+    /// A command could not be started, or what was started cannot be looked at.
+    #[error("the command cannot be run")]
+    Spawn {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The setting `locus` names a place that this build cannot use.
+    #[error("this ratchet cannot run agents at locus '{}' yet", locus.as_str())]
+    LocusUnavailable {
+        /// The place.
+        locus: ratchet_engine::settings::Locus,
+    },
+    /// The part of this process that was to finish the step is gone.
+    #[error("the step is no longer watched by this process; what it started goes on")]
+    WatcherDied,
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
@@ -123,6 +170,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Wraps what stands in the way of a spawn.
+    pub(crate) fn spawn_failed(
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Spawn { source: source.into() }
+    }
+
     /// Returns a name that never changes: the page in `docs/errors/`.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -146,6 +200,14 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
+            Self::ChangeExists { .. } => "change-exists",
+            Self::ChangeMissing { .. } => "change-missing",
+            Self::NoPlan { .. } => "no-plan",
+            Self::UnfinishedTasks { .. } => "unfinished-tasks",
+            Self::Flag(_) => "bad-flag-value",
+            Self::Spawn { .. } => "spawn-failed",
+            Self::LocusUnavailable { .. } => "locus-unavailable",
+            Self::WatcherDied => "watcher-died",
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
@@ -200,6 +262,18 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
+            Self::ChangeExists { .. }
+            | Self::ChangeMissing { .. }
+            | Self::NoPlan { .. }
+            | Self::UnfinishedTasks { .. }
+            | Self::Flag(_) => return None,
+            Self::Spawn { .. } => {
+                "look at the cause above; nothing was started, so the command can be repeated".to_owned()
+            }
+            Self::LocusUnavailable { .. } => {
+                "set it to local: 'ratchet batch config --set locus=local'".to_owned()
+            }
+            Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })

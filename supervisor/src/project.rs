@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use ratchet_engine::name::BatchName;
+use ratchet_engine::time::Timestamp;
 
 use crate::clock::Clock;
 use crate::environment::Environment;
@@ -60,6 +61,12 @@ impl Project {
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.clock
+    }
+
+    /// Tells the time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Lists the batches, sorted.

@@ -1,7 +1,8 @@
 //! What a caller can ask for.
 
 use ratchet_engine::name::{BatchName, ChangeName};
-use ratchet_engine::settings::Escalation;
+use ratchet_engine::permission::Escalation;
+use ratchet_engine::settings::StandaloneFlags;
 use ratchet_engine::transition::Transition;
 
 /// Asks for the next step of a batch.
@@ -26,8 +27,10 @@ pub struct ChangeStepRequest {
     pub objective: Option<String>,
     /// Text from `-m`, verbatim.
     pub guidance: Option<String>,
-    /// Settings from flags, as `key`, `value`.
-    pub assignments: Vec<(String, String)>,
+    /// Settings from flags.
+    pub flags: StandaloneFlags,
+    /// Whether the preconditions that can be waived are waived.
+    pub force: Force,
     /// Whether the caller agreed to `RATCHET_BATCH_AGENT_CMD`.
     pub agent_override: OverrideConsent,
 }
@@ -39,6 +42,15 @@ pub enum OverrideConsent {
     Given,
     /// It was not; fine unless the project demands it.
     NotGiven,
+}
+
+/// Whether `--force` was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// It was.
+    Yes,
+    /// It was not.
+    No,
 }
 
 /// Who asked for a step to stop.
@@ -53,6 +65,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// Gives the request that the shim is sent.
+    pub(crate) fn request(self) -> ratchet_spawn::StopRequest {
+        ratchet_spawn::StopRequest { by: self.as_str().to_owned(), grace_ms: None }
+    }
+
     /// Returns the word that the exit record keeps.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -4,6 +4,7 @@ use ratchet_engine::decide::{Resume, Step};
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{StepResult, StepState};
 use ratchet_engine::park::{Park, ParkKind};
+use ratchet_engine::permission::Escalation;
 use ratchet_engine::settings::Settings;
 use ratchet_engine::transition::Transition;
 
@@ -35,7 +36,7 @@ pub(super) fn prepare(
     request: &ChangeStepRequest,
 ) -> Result<Prepared, Error> {
     precondition(house, request)?;
-    let settings = house.project.settings_with(&request.assignments)?;
+    let settings = house.project.settings(None, Escalation::Clamped)?.with_flags(&request.flags)?;
     let key = StepKey::of_change(&request.change);
     let park = RunState::read(&house.project.layout().run(home))?.park(&key);
     if let Some(park) = park.as_ref().filter(|park| park.is_unresolved()) {

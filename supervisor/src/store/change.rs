@@ -44,6 +44,15 @@ pub fn facts_of(layout: &Layout, name: &ChangeName) -> Result<ChangeFacts, FileE
     Ok(facts(layout, [name])?.remove(name).unwrap_or_default())
 }
 
+/// Tells whether a change's folder holds anything but the run state of standalone steps.
+///
+/// # Errors
+/// Fails if the folder is there and cannot be read.
+pub fn has_content(layout: &Layout, name: &ChangeName) -> Result<bool, FileError> {
+    let entries = names_in(layout.change(name).dir())?;
+    Ok(entries.iter().any(|entry| entry != ChangeDir::RUN))
+}
+
 /// Writes the `.ratchet.yaml` of a change that has none (spec `step-and-outcome` 3, step 11).
 ///
 /// # Errors
