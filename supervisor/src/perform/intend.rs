@@ -9,8 +9,7 @@ use ratchet_engine::settings::{AgentSpec, Settings, agent_timeout_ms};
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
-use crate::agent::command::{self, CommandId, Roots};
-use crate::agent::tool::Tool;
+use crate::agent::command::{self, CommandFile, Roots};
 use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, environment};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel};
@@ -159,15 +158,12 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
         return Err(Refusal::OverrideNotAllowed);
     }
     let spec = spec_for(settings, step.kind());
-    let agent = Agent::find(&spec.agent).ok();
-    // The prompt of an unknown agent under a stand-in calls the command as the default agent does.
-    let (tool, id) = (Tool::from(agent.unwrap_or(Agent::Claude)), CommandId::from(step.kind()));
-    let token = command::token(tool, id);
-    if let Some(agent) = agent {
-        let roots = Roots::of(project.root(), project.environment().vars());
-        command::ensure(agent, id, &roots, settings.locus)
-            .map_err(|error| Refusal::Runtime { why: error.to_string() })?;
+    let own = settings.agents.get(&spec.agent);
+    let roots = Roots::of(project.root(), project.environment(), own);
+    if let Some(file) = CommandFile::of(&spec.agent, step.kind(), &roots) {
+        file.guarantee(settings.locus)?;
     }
+    let token = command::token(&spec.agent, step.kind());
     let invocation = match stand_in {
         Some(text) => agent::stand_in(text).expect("the environment gives no blank command"),
         None => adapter_call(house, &spec, settings)?,
