@@ -55,7 +55,7 @@ pub enum Scope {
 }
 
 /// When a completed step waits for a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateMode {
     /// Never parks for approval.

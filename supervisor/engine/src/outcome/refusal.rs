@@ -70,3 +70,6 @@ impl Refusal {
         result
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,14 +17,14 @@ use crate::outcome::SessionEnd;
 /// How many bytes of the output's end a pattern sees if it can be matched in linear time.
 pub const PLAIN_WINDOW: usize = 16 << 20;
 
-/// How many bytes a pattern sees that needs backtracking (look-around, back-references). It may look at the whole rest
-/// from every position, so this bounds the time.
-pub const HARD_WINDOW: usize = 64 << 10;
+/// How many bytes a pattern sees that needs backtracking (look-around, back-references).
+pub const HARD_WINDOW: usize = 32 << 10;
 
-/// Backtracking steps for each byte of text. The search itself takes one for each position.
-const STEPS_PER_BYTE: usize = 64;
-/// Backtracking steps that any text may have.
-const STEPS_AT_LEAST: usize = 1_000_000;
+/// Backtracking steps times bytes of text. One step may look at the whole rest of the text, so it is their product that
+/// bounds the time: about ten seconds for the worst pattern on the fullest window.
+const WORK: usize = 8 << 30;
+/// Backtracking steps on any text, however short.
+const STEPS: usize = 4_000_000;
 /// Characters of an excerpt.
 const EXCERPT: usize = 200;
 
@@ -127,7 +127,7 @@ fn search(finder: &memmem::Finder<'_>, overlap: &mut Vec<u8>, piece: &[u8]) -> b
 
 fn match_pattern(pattern: &str, window: &Window) -> Search {
     let text = window.text();
-    let steps = STEPS_AT_LEAST.max(text.len().saturating_mul(STEPS_PER_BYTE));
+    let steps = STEPS.min(WORK / text.len().max(1));
     let regex = match RegexBuilder::new(pattern).backtrack_limit(steps).build() {
         Ok(regex) => regex,
         Err(error) => return given_up(&error),
