@@ -155,7 +155,10 @@ mod tests {
 
     #[test]
     fn a_blank_agent_command_is_none() {
-        assert_eq!(Environment::new("/w", [("RATCHET_BATCH_AGENT_CMD", "  ")]).agent_command(), None);
+        assert_eq!(
+            Environment::new("/w", [("RATCHET_BATCH_AGENT_CMD", "  ")]).agent_command(),
+            None
+        );
         let set = Environment::new("/w", [("RATCHET_BATCH_AGENT_CMD", " sh x ")]);
         assert_eq!(set.agent_command(), Some("sh x"));
     }

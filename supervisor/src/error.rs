@@ -7,9 +7,12 @@ use std::path::PathBuf;
 
 use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
+use ratchet_engine::manifest::ManifestError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
+use ratchet_engine::settings::SetError;
 use thiserror::Error;
 
+use crate::store::edit::EditError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -52,6 +55,16 @@ pub enum Error {
         name: BatchName,
         /// Its manifest, untouched.
         path: PathBuf,
+    },
+    /// The manifest is none (spec `batch-manifest-and-settings` 2.1).
+    #[error("{error}")]
+    Manifest {
+        /// The batch.
+        batch: BatchName,
+        /// The manifest.
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        error: ManifestError,
     },
     /// The changes of a phase have no order.
     #[error("{error}")]
@@ -102,6 +115,12 @@ pub enum Error {
         /// What is wrong with it.
         problems: Vec<String>,
     },
+    /// A setting cannot have this value, or there is no such setting; the file is as it was.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// The configuration could not be changed; it is as it was.
+    #[error(transparent)]
+    Edit(#[from] EditError),
     /// Somebody else runs a step, or the lock file cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -132,6 +151,7 @@ impl Error {
             Self::ManyBatches { .. } => "batch-name-needed",
             Self::BadBatchName { .. } => "bad-batch-name",
             Self::BatchExists { .. } => "batch-exists",
+            Self::Manifest { .. } => "invalid-manifest",
             Self::Dag { .. } => "changes-without-order",
             Self::ChangeNotFound { .. } => "change-not-found",
             Self::NoPark { .. } => "not-parked",
@@ -139,11 +159,15 @@ impl Error {
             Self::PhaseNotFound { .. } => "phase-not-found",
             Self::ArchiveExists { .. } => "archive-exists",
             Self::ChangeNotArchivable { .. } => "change-not-archivable",
+            Self::Set(_) => "bad-setting",
+            Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => "bad-config",
+            Self::Edit(EditError::TooClever { .. }) => "config-not-editable",
             Self::Lock(LockError::Running { .. }) => "step-running",
             Self::Inflight(InflightError::Newer { .. }) => "newer-format",
             Self::Inflight(InflightError::Broken { .. }) => "intent-damaged",
             Self::Inflight(InflightError::Unfinished { .. }) => "step-unfinished",
             Self::File(error)
+            | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
             Self::NoHome => "no-home",
@@ -160,6 +184,9 @@ impl Error {
             Self::BadBatchName { .. } => "for example 'ratchet new batch add-search'".to_owned(),
             Self::BatchExists { name, .. } => {
                 format!("take another name, or go on with it: 'ratchet batch status {name}'")
+            }
+            Self::Manifest { batch, path, .. } => {
+                format!("mend {}, then check with 'ratchet validate {batch}'", path.display())
             }
             Self::Dag { batch, .. } => {
                 format!("mend the 'after' lists, then check with 'ratchet validate {batch}'")
@@ -185,6 +212,13 @@ impl Error {
             Self::ChangeNotArchivable { .. } => {
                 "mend the change's features and run the command again".to_owned()
             }
+            Self::Set(_) => "'ratchet batch config' shows the settings in force".to_owned(),
+            Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => {
+                "mend .ratchet/config.yaml and run the command again".to_owned()
+            }
+            Self::Edit(EditError::TooClever { at }) => {
+                format!("set '{at}' in .ratchet/config.yaml by hand")
+            }
             Self::Lock(LockError::Running { of, .. }) => format!(
                 "wait for {of}, follow it with 'ratchet batch attach', or stop it with 'ratchet batch cancel'"
             ),
@@ -198,6 +232,7 @@ impl Error {
                 "'ratchet batch apply' concludes it first".to_owned()
             }
             Self::File(error)
+            | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),

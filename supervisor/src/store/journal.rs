@@ -174,7 +174,8 @@ pub fn is_concluded(run: &RunDir, spawn: &SpawnId) -> Result<bool, FileError> {
     read_blocks(run, |lines| {
         for line in lines_of(lines) {
             found |= id.find(line).is_some()
-                && parse_line(line).is_some_and(|entry| entry.spawn.as_deref() == Some(spawn.as_str()));
+                && parse_line(line)
+                    .is_some_and(|entry| entry.spawn.as_deref() == Some(spawn.as_str()));
         }
     })?;
     Ok(found)
