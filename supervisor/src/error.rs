@@ -8,11 +8,14 @@ use std::path::PathBuf;
 use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
 use ratchet_engine::manifest::ManifestError;
+use ratchet_engine::settings::Word as _;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
 use ratchet_engine::settings::SetError;
 use thiserror::Error;
 
 use crate::store::edit::EditError;
+use crate::project::spawns::SpawnsError;
+use crate::project::verb::VerbError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -115,7 +118,7 @@ pub enum Error {
         /// What is wrong with it.
         problems: Vec<String>,
     },
-    /// A setting cannot have this value, or there is no such setting; the file is as it was.
+    /// A setting, given by `--set` or as a flag, cannot have this value, or there is no such setting; nothing was written.
     #[error(transparent)]
     Set(#[from] SetError),
     /// The configuration could not be changed; it is as it was.
@@ -130,6 +133,27 @@ pub enum Error {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A command could not be started, or what was started cannot be looked at.
+    #[error("the command cannot be run")]
+    Spawn {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The setting `locus` names a place that this build cannot use.
+    #[error("this ratchet cannot run agents at locus '{}' yet", locus.as_str())]
+    LocusUnavailable {
+        /// The place.
+        locus: ratchet_engine::settings::Locus,
+    },
+    /// The part of this process that was to finish the step is gone.
+    #[error("the step is no longer watched by this process; what it started goes on")]
+    WatcherDied,
+    /// A verb may not run on this change.
+    #[error(transparent)]
+    Verb(#[from] VerbError),
+    /// A spawn cannot be looked at.
+    #[error(transparent)]
+    Spawns(#[from] SpawnsError),
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
@@ -142,6 +166,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Wraps what stands in the way of a spawn.
+    pub(crate) fn spawn_failed(
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Spawn { source: source.into() }
+    }
+
     /// Returns a name that never changes: the page in `docs/errors/`.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -170,6 +201,11 @@ impl Error {
             | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
+            Self::Spawn { .. } => "spawn-failed",
+            Self::LocusUnavailable { .. } => "locus-unavailable",
+            Self::WatcherDied => "watcher-died",
+            Self::Verb(error) => error.code(),
+            Self::Spawns(error) => error.code(),
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
@@ -235,6 +271,15 @@ impl Error {
             | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
+            Self::Spawn { .. } => {
+                "look at the cause above; nothing was started, so the command can be repeated".to_owned()
+            }
+            Self::LocusUnavailable { .. } => {
+                "set it to local: 'ratchet batch config --set locus=local'".to_owned()
+            }
+            Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
+            Self::Verb(error) => error.help(),
+            Self::Spawns(error) => error.help(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })

@@ -10,6 +10,7 @@ use ratchet_engine::permission::{Escalation, Posture};
 use ratchet_engine::settings::{Assignment, Settings, parse_assignment, resolve};
 use ratchet_engine::snapshot::Snapshot;
 use ratchet_engine::status::{BatchStatus, derive};
+use ratchet_engine::time::Timestamp;
 
 use crate::clock::Clock;
 use crate::environment::Environment;
@@ -17,6 +18,9 @@ use crate::error::Error;
 use crate::store::layout::{self, Layout, RATCHET_DIR};
 use crate::store::manifest::{self, ReadError};
 use crate::store::{settings, snapshot};
+
+pub mod spawns;
+pub mod verb;
 
 mod archive;
 mod create;
@@ -94,6 +98,12 @@ impl Project {
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.clock
+    }
+
+    /// Tells the time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Lists the batches, sorted.

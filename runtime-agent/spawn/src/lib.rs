@@ -1,1 +1,42 @@
-//! The spawn protocol.
+//! The spawn protocol: one command, run by a *shim* that outlives whoever asked for it.
+//!
+//! The asker makes a folder with the request ([`SpawnDir::create`]) and starts the shim ([`launch`]). From then on the
+//! folder is all that is needed: to look ([`probe`]), to watch and to read again ([`Attachment`], [`Frames`]), to stop
+//! ([`request_stop`]), to make sure that it never starts ([`abandon`]), to clear up after a killed shim
+//! ([`end_strays`]), to sweep ([`retention::sweep`]). The same folder serves a shim in a container and on a worker.
+//!
+//! **Invariant:** a spawn starts at most once. **Invariant:** nothing here knows what the command is for.
+
+mod attachment;
+mod cgroup;
+mod directory;
+mod hunt;
+mod id;
+mod launch;
+mod lock;
+mod process;
+mod record;
+mod request;
+pub mod retention;
+pub mod shim;
+mod signal;
+mod spool;
+mod standing;
+mod stop;
+mod strays;
+mod wait;
+mod watch;
+
+pub use attachment::{AttachError, Attachment, Event};
+pub use directory::{DirectoryError, SpawnDir};
+pub use id::{MARK_VARIABLE, SpawnId, SpawnIdError};
+pub use launch::launch;
+pub use record::{
+    End, ExitRecord, Fate, Leader, MOST_STRAYS, NotStarted, Output, Stray, Tie, TimeLimit, Usage,
+};
+pub use request::{DEFAULT_GRACE_MS, Limits, Request, Stdin};
+pub use signal::signal_name;
+pub use spool::{Frame, Frames, LONGEST_FRAME, Position, SpoolError, Stream};
+pub use standing::{Lost, ProcessName, Standing, Started, abandon, probe};
+pub use stop::{StopRequest, request_stop};
+pub use strays::end_strays;

@@ -3,7 +3,7 @@
 //! [`parse`] is the only way in, for every command. The order of changes is checked apart, in [`crate::dag`]: a manifest
 //! with a cycle can still be read, so that it can be shown and mended.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::name::{ChangeName, PhaseName};
@@ -57,35 +57,24 @@ pub struct ChangeIntent {
 }
 
 /// The command that proves a phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofOfWork {
     /// How the author thinks of the check; both kinds run alike.
     pub kind: ProofKind,
     /// The bash command, run as it is.
     pub run: String,
-    /// The pass condition as its author wrote it; [`crate::proof::classify`] reads it (spec `step-and-outcome` 9.3).
+    /// The pass condition, trimmed text of spec `step-and-outcome` 9.3.
     pub pass: String,
 }
 
 /// The kinds of proof-of-work that `batch apply` can run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofKind {
     /// A command from inside the project.
     Integration,
     /// A command that treats the project as a black box.
     Blackbox,
-}
-
-impl ProofKind {
-    /// Returns the word used in files and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Integration => "integration",
-            Self::Blackbox => "blackbox",
-        }
-    }
 }
 
 /// Says why a text is no manifest. The texts are those of spec 2.1, so the cause is in them.
@@ -171,6 +160,14 @@ impl ManifestError {
             Self::Invalid { issues } => issues,
             Self::UnsupportedProof { path, line, column } => one(&path, Some(line), Some(column)),
         }
+    }
+}
+
+impl ProofKind {
+    /// Returns the word used in files and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Word::as_str(self)
     }
 }
 

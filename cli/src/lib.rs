@@ -1,0 +1,76 @@
+//! The command line of ratchet: arguments in, text or JSON and an exit code out.
+//!
+//! Behaviour does not belong here. A command asks the supervisor's front door and renders what it answers; what may
+//! happen next is the engine's business. Read [`args`] for the commands, [`commands`] for what each does, [`exit`] for
+//! the codes.
+//!
+//! **Invariant:** commands that only read never start a thread. They answer in milliseconds, also inside an agent.
+
+mod args;
+mod commands;
+mod diagnostic;
+mod exit;
+mod pen;
+mod render;
+#[cfg(test)]
+mod schemas;
+mod signals;
+mod ui;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::FromArgMatches as _;
+use clap::error::ErrorKind;
+
+use crate::args::Cli;
+use crate::diagnostic::Failure;
+use crate::exit::Exit;
+use crate::ui::Ui;
+
+/// Runs the program with the arguments of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    dispatch(&argv).leave()
+}
+
+fn dispatch(argv: &[OsString]) -> Exit {
+    match parse(argv) {
+        Ok(cli) => {
+            let ui = if cli.no_color { Ui::plain() } else { Ui::detect() };
+            commands::run(&cli.command, ui).unwrap_or_else(|failure| {
+                ui.tell(|page| failure.draw(page));
+                Exit::Failure
+            })
+        }
+        Err(error) => refuse(&error),
+    }
+}
+
+fn parse(argv: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = args::command();
+    if argv.iter().any(|argument| argument == "--no-color") {
+        command = command.color(clap::ColorChoice::Never);
+    }
+    let mut matches = command.try_get_matches_from_mut(argv)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// Prints help and version as answers, and everything else as a failure in our own form.
+fn refuse(error: &clap::Error) -> Exit {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if asked_for {
+        return match error.print() {
+            Ok(()) => Exit::Success,
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Success,
+            Err(_) => Exit::Failure,
+        };
+    }
+    let text = error.render().to_string();
+    let (what, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let what = what.strip_prefix("error: ").unwrap_or(what).trim_end();
+    let failure = Failure::new(what).help(rest.trim());
+    Ui::detect().tell(|page| failure.draw(page));
+    Exit::Failure
+}

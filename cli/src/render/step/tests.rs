@@ -1,0 +1,114 @@
+use super::*;
+use crate::render::page::Ink;
+use ratchet_engine::proof::ProofReason;
+use ratchet_engine::transition::StepKind;
+
+fn drawn(draw: impl FnOnce(&mut Page)) -> String {
+    let mut page = Page::new(Ink::Plain);
+    draw(&mut page);
+    page.finish().to_owned()
+}
+
+fn result_of(state: StepState) -> StepResult {
+    StepResult {
+        state,
+        change: StepKey::from_text("add-cart"),
+        transition: StepKind::Apply,
+        blocker: None,
+        approval_request: None,
+        detail: None,
+        journal_refs: None,
+        message: None,
+        agent_override: false,
+        spawn_id: None,
+        notes: Vec::new(),
+    }
+}
+
+fn record(policy: ProofPolicy) -> ProofRecord {
+    ProofRecord {
+        phase: "p1".into(),
+        passed: false,
+        gate_passed: policy == ProofPolicy::Warn,
+        policy,
+        reason: ProofReason::NonzeroExit,
+        detail: "Proof-of-work failed: command exited 3".into(),
+        condition_kind: None,
+        matched_excerpt: None,
+    }
+}
+
+#[test]
+fn a_step_is_named_and_then_its_outcome() {
+    let advanced = result_of(StepState::Advanced);
+    assert_eq!(
+        drawn(|page| result(page, &advanced, Manner::Batch)),
+        "Ran: add-cart (apply)\n✓ advanced — step complete\n"
+    );
+    let message = StepResult { message: Some("five tasks done".into()), ..advanced };
+    assert_eq!(
+        drawn(|page| result(page, &message, Manner::Batch)),
+        "Ran: add-cart (apply)\n✓ advanced — five tasks done\n"
+    );
+}
+
+// B-X06
+#[test]
+fn a_blocked_verb_says_that_it_can_be_resumed() {
+    let blocked =
+        StepResult { blocker: Some("Which currency?".into()), ..result_of(StepState::Blocked) };
+    assert_eq!(
+        drawn(|page| result(page, &blocked, Manner::Apply)),
+        "Applied: add-cart\n⚠ blocked — Which currency? (resumable)\n"
+    );
+    assert_eq!(
+        drawn(|page| result(page, &blocked, Manner::Batch)),
+        "Ran: add-cart (apply)\n⚠ blocked — Which currency?\n"
+    );
+}
+
+#[test]
+fn an_override_is_said_before_everything_else() {
+    let overridden = StepResult {
+        agent_override: true,
+        approval_request: Some("plan written".into()),
+        notes: vec!["2 processes outlived the agent and were ended".into()],
+        ..result_of(StepState::AwaitingApproval)
+    };
+    assert_eq!(
+        drawn(|page| result(page, &overridden, Manner::Batch)),
+        "⚠ agent overridden by RATCHET_BATCH_AGENT_CMD\nRan: add-cart (apply)\n⏸ awaiting approval — plan written\n  note: 2 processes outlived the agent and were ended\n"
+    );
+}
+
+// B-V09
+#[test]
+fn a_proof_names_its_phase_and_its_policy() {
+    assert_eq!(
+        drawn(|page| proof(page, "p1", &record(ProofPolicy::HardGate))),
+        "Proof-of-work: p1 (hard-gate)\n✗ failed — Proof-of-work failed: command exited 3\n"
+    );
+    assert_eq!(
+        drawn(|page| proof(page, "p1", &record(ProofPolicy::Warn))),
+        "Proof-of-work: p1 (warn)\n⚠ failed (warn) — Proof-of-work failed: command exited 3\n"
+    );
+    let passed = ProofRecord {
+        passed: true,
+        detail: "Proof-of-work passed (exit 0).".into(),
+        ..record(ProofPolicy::Warn)
+    };
+    assert_eq!(
+        drawn(|page| proof(page, "p1", &passed)),
+        "Proof-of-work: p1 (warn)\n✓ passed — Proof-of-work passed (exit 0).\n"
+    );
+}
+
+// B-V02 B-V03
+#[test]
+fn a_parked_step_says_what_frees_it() {
+    let key = StepKey::from_text("add-cart");
+    assert_eq!(
+        drawn(|page| parked(page, &key, "blocked: Which currency?", "Answer it.")),
+        "Step 'add-cart' did not advance (blocked: Which currency?).\nTo proceed: Answer it.\n"
+    );
+}

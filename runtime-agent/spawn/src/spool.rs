@@ -1,0 +1,230 @@
+//! The spool: what the agent printed, byte for byte, in frames. This file is the format and the reader.
+//!
+//! ```text
+//! "RSPOOL1\n"  then frames:  magic u8 · stream u8 · 0 u16 · length u32 · time u64 · bytes      (little endian)
+//! ```
+//!
+//! The time is in microseconds since 1970. A position is the offset of a frame in the file; it stays valid for ever.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::directory::SpawnDir;
+
+pub(crate) const OPENING: &[u8; 8] = b"RSPOOL1\n";
+pub(crate) const HEADER_BYTES: usize = 16;
+const MAGIC: u8 = 0xF7;
+
+/// The most bytes in one frame.
+pub const LONGEST_FRAME: usize = 64 * 1024;
+
+/// How much of a spool is read at once; also about what a reader keeps in memory.
+const WINDOW_BYTES: usize = 256 * 1024;
+
+/// One piece of output, as it was read from the agent. Frames do not respect lines or characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Where it stands.
+    pub position: Position,
+    /// Where the next one stands: the position to attach at after this frame.
+    pub next: Position,
+    /// Which stream.
+    pub stream: Stream,
+    /// When it was read, in microseconds since 1970.
+    pub time_us: u64,
+    /// The bytes; at least one, at most [`LONGEST_FRAME`].
+    pub bytes: Vec<u8>,
+}
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// A place in a spool: a frame's beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(u64);
+
+/// A spool that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SpoolError {
+    /// No frame begins there: the position is wrong, or the file is damaged.
+    #[error("no frame begins at byte {position} of the spool")]
+    NoFrame {
+        /// The offset.
+        position: u64,
+    },
+    /// The disk refused.
+    #[error("cannot read the spool")]
+    Disk(#[from] io::Error),
+}
+
+impl Position {
+    /// The beginning of every spool.
+    pub const START: Self = Self(OPENING.len() as u64);
+
+    /// Takes an offset that was given out before; 0 is the beginning too.
+    #[must_use]
+    pub fn from_offset(offset: u64) -> Self {
+        Self(offset.max(Self::START.0))
+    }
+
+    /// Gives the offset, to be kept or sent.
+    #[must_use]
+    pub fn offset(self) -> u64 {
+        self.0
+    }
+}
+
+/// The frames that are in a spool now, oldest first. A frame that is still being written is not among them.
+#[derive(Debug)]
+pub struct Frames {
+    reader: SpoolReader,
+}
+
+impl Frames {
+    /// Opens the spool of a spawn at a position.
+    ///
+    /// # Errors
+    /// The disk's. A spawn that has not begun has an empty spool.
+    pub fn open(dir: &SpawnDir, position: Position) -> Result<Self, SpoolError> {
+        let mut reader = SpoolReader::new(position);
+        reader.open(dir)?;
+        Ok(Self { reader })
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Result<Frame, SpoolError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.reader.next_frame().transpose()
+    }
+}
+
+/// Reads a spool that may still grow, through a window of bounded size.
+#[derive(Debug)]
+pub(crate) struct SpoolReader {
+    file: Option<File>,
+    position: u64,
+    /// Bytes of the file from `position` on: `window[begin..end]`.
+    window: Vec<u8>,
+    begin: usize,
+    end: usize,
+}
+
+struct Header {
+    stream: Stream,
+    length: usize,
+    time_us: u64,
+}
+
+impl SpoolReader {
+    pub(crate) fn new(position: Position) -> Self {
+        Self { file: None, position: position.0, window: Vec::new(), begin: 0, end: 0 }
+    }
+
+    pub(crate) fn position(&self) -> Position {
+        Position(self.position)
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Opens the file if it is there; what it is called may be gone later.
+    pub(crate) fn open(&mut self, dir: &SpawnDir) -> io::Result<()> {
+        match File::open(dir.spool_file()) {
+            Ok(file) => {
+                self.window = vec![0; WINDOW_BYTES];
+                self.file = Some(file);
+                Ok(())
+            }
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Gives the next whole frame; `None` if there is none now.
+    pub(crate) fn next_frame(&mut self) -> Result<Option<Frame>, SpoolError> {
+        if !self.fill(HEADER_BYTES)? {
+            return Ok(None);
+        }
+        let position = self.position;
+        let Some(header) = Header::decode(&self.window[self.begin..self.begin + HEADER_BYTES])
+        else {
+            return Err(SpoolError::NoFrame { position });
+        };
+        let whole = HEADER_BYTES + header.length;
+        if !self.fill(whole)? {
+            return Ok(None);
+        }
+        let bytes = self.window[self.begin + HEADER_BYTES..self.begin + whole].to_vec();
+        self.begin += whole;
+        self.position += whole as u64;
+        Ok(Some(Frame {
+            position: Position(position),
+            next: Position(self.position),
+            stream: header.stream,
+            time_us: header.time_us,
+            bytes,
+        }))
+    }
+
+    /// Makes sure that `wanted` bytes are in the window, if the file has them.
+    fn fill(&mut self, wanted: usize) -> io::Result<bool> {
+        let Some(file) = &self.file else { return Ok(false) };
+        while self.end - self.begin < wanted {
+            self.window.copy_within(self.begin..self.end, 0);
+            self.end -= self.begin;
+            self.begin = 0;
+            let from = self.position + self.end as u64;
+            match file.read_at(&mut self.window[self.end..], from) {
+                Ok(0) => return Ok(false),
+                Ok(count) => self.end += count,
+                Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Header {
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&[magic, stream, zero, zero_too], rest) = bytes.split_first_chunk::<4>()?;
+        let (&length, rest) = rest.split_first_chunk::<4>()?;
+        let (&time, _) = rest.split_first_chunk::<8>()?;
+        let stream = match stream {
+            1 => Stream::Stdout,
+            2 => Stream::Stderr,
+            _ => return None,
+        };
+        let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
+        let sound = magic == MAGIC && zero == 0 && zero_too == 0;
+        (sound && (1..=LONGEST_FRAME).contains(&length)).then_some(Self {
+            stream,
+            length,
+            time_us: u64::from_le_bytes(time),
+        })
+    }
+}
+
+/// Encodes a frame's header. `length` is that of the bytes that follow.
+pub(crate) fn encode_header(stream: Stream, length: usize, time_us: u64) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[0] = MAGIC;
+    header[1] = match stream {
+        Stream::Stdout => 1,
+        Stream::Stderr => 2,
+    };
+    let length = u32::try_from(length).expect("a frame is at most LONGEST_FRAME bytes");
+    header[4..8].copy_from_slice(&length.to_le_bytes());
+    header[8..].copy_from_slice(&time_us.to_le_bytes());
+    header
+}

@@ -1,0 +1,211 @@
+//! Command files: their table, their texts, and that nothing of the user's is overwritten.
+
+use super::*;
+
+fn guarantee(
+    agent: Agent,
+    kind: StepKind,
+    project: &Path,
+    locus: Locus,
+) -> Result<Guaranteed, Refusal> {
+    let agent = AgentName::new(agent.id());
+    CommandFile::of(&agent, kind, &roots(project)).unwrap().guarantee(locus)
+}
+
+fn roots(project: &Path) -> Roots {
+    Roots { project: project.to_owned(), codex_home: Some(project.join("codex")) }
+}
+
+// O01
+#[test]
+fn each_kind_of_step_has_its_own_command() {
+    let ids = StepKind::ALL.map(|kind| CommandId::from(kind).as_str());
+    assert_eq!(ids, ["propose", "apply", "verify", "open-pr", "decompose-phase"]);
+    for id in CommandId::ALL {
+        assert_eq!(CommandId::find(id.as_str()), Some(id));
+    }
+    assert_eq!(CommandId::find("pr-open"), None);
+}
+
+// N06 N07 O03
+#[test]
+fn token_path_and_text_follow_the_tool() {
+    let roots = Roots { project: "/p".into(), codex_home: Some("/h/.codex".into()) };
+    let expected = [
+        (Tool::Claude, "/rct:decompose-phase", "/p/.claude/commands/rct/decompose-phase.md"),
+        (Tool::Codex, "/rct-decompose-phase", "/h/.codex/prompts/rct-decompose-phase.md"),
+        (Tool::Cursor, "/rct-decompose-phase", "/p/.cursor/commands/rct-decompose-phase.md"),
+        (Tool::Gemini, "/rct-decompose-phase", "/p/.gemini/commands/rct-decompose-phase.md"),
+        (
+            Tool::GithubCopilot,
+            "/rct-decompose-phase",
+            "/p/.github/prompts/rct-decompose-phase.prompt.md",
+        ),
+        (Tool::Opencode, "/rct-decompose-phase", "/p/.opencode/commands/rct-decompose-phase.md"),
+    ];
+    for (tool, token_text, file) in expected {
+        assert_eq!(token_of(tool, CommandId::DecomposePhase), token_text);
+        assert_eq!(path(tool, CommandId::DecomposePhase, &roots).unwrap(), PathBuf::from(file));
+        let has_colon = CommandId::ALL.iter().any(|id| render(tool, *id).contains("/rct:"));
+        assert_eq!(has_colon, tool == Tool::Claude, "{tool:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_not_known_gets_a_token_and_no_file() {
+    let double = AgentName::new("double");
+    assert_eq!(token(&double, StepKind::Verify), "/rct:verify");
+    assert_eq!(token(&AgentName::new("codex"), StepKind::Pr), "/rct-open-pr");
+    assert_eq!(CommandFile::of(&double, StepKind::Verify, &roots(Path::new("/p"))), None);
+}
+
+#[test]
+fn the_home_of_codex_is_what_the_agent_will_see() {
+    let home = |pairs: &[(&str, &str)], own: &[(&str, &str)]| {
+        let env = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let own = AgentOverride { env: env.collect(), ..AgentOverride::default() };
+        let environment = Environment::new("/w", pairs.iter().copied());
+        Roots::of(Path::new("/p"), &environment, Some(&own)).codex_home
+    };
+    let plain = [("HOME", "/h"), ("CODEX_HOME", "/c")];
+    assert_eq!(home(&plain, &[]), Some("/c".into()));
+    assert_eq!(home(&plain, &[("CODEX_HOME", "/own")]), Some("/own".into()));
+    assert_eq!(home(&[("HOME", "/h"), ("CODEX_HOME", "")], &[]), Some("/h/.codex".into()));
+    assert_eq!(home(&[("CODEX_HOME", "c")], &[]), Some("/p/c".into()));
+    assert_eq!(home(&[], &[]), None);
+    let homeless = Roots { project: "/p".into(), codex_home: None };
+    let file = CommandFile::of(&AgentName::new("codex"), StepKind::Apply, &homeless).unwrap();
+    let refusal = file.guarantee(Locus::Local).unwrap_err();
+    assert!(refusal.to_string().contains("CODEX_HOME"), "{refusal}");
+}
+
+#[test]
+fn front_matter_is_in_the_tools_own_format() {
+    for (tool, keys) in [
+        (Tool::Claude, &["name", "description", "category", "tags"][..]),
+        (Tool::Codex, &["description", "argument-hint"]),
+        (Tool::Cursor, &["name", "id", "category", "description"]),
+        (Tool::Gemini, &["description"]),
+        (Tool::GithubCopilot, &["description"]),
+        (Tool::Opencode, &["description"]),
+    ] {
+        for id in CommandId::ALL {
+            let text = render(tool, id);
+            let (header, body) = text.strip_prefix("---\n").unwrap().split_once("---\n\n").unwrap();
+            let found: Vec<&str> =
+                header.lines().map(|line| line.split_once(": ").unwrap().0).collect();
+            assert_eq!(found, keys, "{tool:?}");
+            assert!(body.starts_with("# "), "{body}");
+        }
+    }
+}
+
+#[test]
+fn the_texts_carry_what_the_code_depends_on() {
+    let facts: [(CommandId, &[&str]); 5] = [
+        (
+            CommandId::Propose,
+            &[
+                ".ratchet/standards/",
+                "features/",
+                ".feature",
+                "plan.md",
+                "## Why",
+                "## What Changes",
+                "## Design",
+                "## Tasks",
+                "- [ ]",
+                "ratchet instructions",
+                ".ratchet.yaml",
+            ],
+        ),
+        (CommandId::Apply, &["ratchet instructions apply", "contextFiles", "- [x]", "plan.md"]),
+        (
+            CommandId::Verify,
+            &["Ready for archive", "critical issue(s) found", "ratchet instructions verify"],
+        ),
+        (CommandId::DecomposePhase, &["batch.yaml", "changes", "done", "after", "kebab-case"]),
+        (CommandId::OpenPr, &["Work branch", "Base branch", "run/", ".run/", "git push"]),
+    ];
+    for (id, words) in facts {
+        let body = id.workflow().body;
+        for word in words {
+            assert!(body.contains(word), "{}: {word}", id.as_str());
+        }
+        assert!(body.contains("report"), "{}", id.as_str());
+    }
+}
+
+// N03
+#[test]
+fn the_texts_name_no_agent_and_ask_for_no_substitution() {
+    for id in CommandId::ALL {
+        let body = id.workflow().body;
+        for forbidden in ["`", "$(", "<(", ">(", "rm -f", "sleep"] {
+            assert!(!body.contains(forbidden), "{}: {forbidden}", id.as_str());
+        }
+        let lower = body.to_lowercase();
+        for agent in ["claude", "codex", "gemini", "cursor", "opencode", "copilot"] {
+            assert!(!lower.contains(agent), "{}: {agent}", id.as_str());
+        }
+        assert!(body.ends_with('\n') && !body.ends_with("\n\n"));
+    }
+}
+
+// O02 O08
+#[test]
+fn a_missing_command_is_written_with_its_folders() {
+    let dir = tempfile::tempdir().unwrap();
+    for agent in Agent::ALL {
+        let guaranteed = guarantee(agent, StepKind::Verify, dir.path(), Locus::Local).unwrap();
+        assert_eq!(guaranteed, Guaranteed::Written);
+        let file = path(agent.into(), CommandId::Verify, &roots(dir.path())).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), render(agent.into(), CommandId::Verify));
+        let beside = fs::read_dir(file.parent().unwrap()).unwrap().count();
+        assert_eq!(beside, 1, "no temporary file is left");
+    }
+}
+
+// O04
+#[test]
+fn an_existing_command_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(".claude/commands/rct/apply.md");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "mine").unwrap();
+    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Docker);
+    assert_eq!(result.unwrap(), Guaranteed::Present);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+// O05 O06
+#[test]
+fn a_remote_locus_is_refused_and_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let result = guarantee(Agent::Gemini, StepKind::Apply, dir.path(), Locus::Remote);
+    let text = result.unwrap_err().to_string();
+    for part in ["/rct-apply", "'remote'", ".gemini/commands/rct-apply.md", "docker"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+// O07
+#[test]
+fn a_write_that_fails_names_the_path_and_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join(".claude"), "a file where a folder is needed").unwrap();
+    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Local);
+    let text = result.unwrap_err().to_string();
+    assert!(text.contains(".claude/commands/rct/apply.md") && text.contains("os error"), "{text}");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(".claude/commands/rct/apply.md");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &file).unwrap();
+    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Local);
+    assert!(matches!(result, Err(Refusal::CommandFile { .. })));
+}
