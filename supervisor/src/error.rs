@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
-use ratchet_engine::settings::Word as _;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
+use ratchet_engine::settings::Word as _;
 use thiserror::Error;
 
 use crate::project::spawns::SpawnsError;
@@ -242,7 +242,8 @@ impl Error {
             | Self::Inflight(InflightError::File(error)) => error.help(),
             Self::Flag(_) => return None,
             Self::Spawn { .. } => {
-                "look at the cause above; nothing was started, so the command can be repeated".to_owned()
+                "look at the cause above; nothing was started, so the command can be repeated"
+                    .to_owned()
             }
             Self::LocusUnavailable { .. } => {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()

@@ -218,7 +218,9 @@ mod tests {
             let node = yaml::parse(&text).unwrap();
             plain(node.get("batch").unwrap().get("gate").unwrap())
         };
-        for text in ["123", "true", "null", "~", "1000:1000", "2g", "a: b", "#x", "é\u{1f600}", "''"] {
+        for text in
+            ["123", "true", "null", "~", "1000:1000", "2g", "a: b", "#x", "é\u{1f600}", "''"]
+        {
             assert_eq!(read(&YamlValue::from(text)), Json::from(text));
         }
         assert_eq!(read(&YamlValue::from(90_000_i64)), Json::from(90_000.0));
