@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
 use ratchet_engine::manifest::ManifestError;
-use ratchet_engine::settings::Word as _;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
 use ratchet_engine::settings::SetError;
+use ratchet_engine::settings::Word as _;
 use thiserror::Error;
 
-use crate::store::edit::EditError;
 use crate::project::spawns::SpawnsError;
 use crate::project::verb::VerbError;
+use crate::store::edit::EditError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -272,7 +272,8 @@ impl Error {
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
             Self::Spawn { .. } => {
-                "look at the cause above; nothing was started, so the command can be repeated".to_owned()
+                "look at the cause above; nothing was started, so the command can be repeated"
+                    .to_owned()
             }
             Self::LocusUnavailable { .. } => {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()
