@@ -10,8 +10,8 @@ use ratchet_engine::dag::DagError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
 use thiserror::Error;
 
+use crate::project::naming::NamingError;
 use crate::project::spawns::SpawnsError;
-use crate::project::verb::VerbError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -113,9 +113,9 @@ pub enum Error {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A verb may not run on this change.
+    /// A proposal has no name.
     #[error(transparent)]
-    Verb(#[from] VerbError),
+    Naming(#[from] NamingError),
     /// A spawn cannot be looked at.
     #[error(transparent)]
     Spawns(#[from] SpawnsError),
@@ -154,7 +154,7 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
-            Self::Verb(error) => error.code(),
+            Self::Naming(_) => "bad-change-name",
             Self::Spawns(error) => error.code(),
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
@@ -210,7 +210,7 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
-            Self::Verb(error) => error.help(),
+            Self::Naming(_) => "name it in kebab-case: --name add-search".to_owned(),
             Self::Spawns(error) => error.help(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),

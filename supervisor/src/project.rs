@@ -12,9 +12,9 @@ use crate::error::Error;
 use crate::store::layout::{Layout, RATCHET_DIR};
 use crate::store::manifest;
 
+pub mod naming;
 pub mod report;
 pub mod spawns;
-pub mod verb;
 
 /// A project: its place, the environment of this invocation, and the clock.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use owo_colors::{OwoColorize as _, Style as Paint};
 use ratchet_engine::name::AgentName;
 use ratchet_supervisor::agent::Agent;
 use ratchet_supervisor::agent::render::{Piece, Style, render};
-use ratchet_supervisor::agent::stream::{AgentStream, StreamFormat};
+use ratchet_supervisor::agent::stream::{AgentEvent, AgentStream, StreamFormat};
 use ratchet_supervisor::event::Stream;
 
 use super::page::Ink;
@@ -37,6 +37,21 @@ impl Transcript {
         Self { ink, events, last: b'\n' }
     }
 
+    /// Makes a transcript of stored output: of the format in which the fewest of its first lines are strange.
+    pub(crate) fn sniffed(first: &[u8], ink: Ink) -> Self {
+        let formats = [
+            StreamFormat::Claude,
+            StreamFormat::Codex,
+            StreamFormat::Gemini,
+            StreamFormat::Cursor,
+            StreamFormat::Opencode,
+        ];
+        let understood = formats.into_iter().filter_map(|format| Some((strange_lines(format, first)?, format)));
+        let likeliest = understood.min_by_key(|(strange, _)| *strange);
+        let events = likeliest.map(|(_, format)| AgentStream::new(format));
+        Self { ink, events, last: b'\n' }
+    }
+
     /// Takes output, cut anywhere.
     pub(crate) fn push(&mut self, stream: Stream, bytes: &[u8], put: Put<'_>) {
         let Self { ink, events, last } = self;
@@ -61,6 +76,14 @@ impl Transcript {
             *last = b'\n';
         }
     }
+}
+
+/// Counts the lines that are no events of a format; `None` if it understands none of them.
+fn strange_lines(format: StreamFormat, first: &[u8]) -> Option<usize> {
+    let mut strange = 0;
+    let mut stream = AgentStream::new(format);
+    stream.push(first, &mut |event| strange += usize::from(matches!(event, AgentEvent::Raw { .. })));
+    stream.facts().saw_event.then_some(strange)
 }
 
 fn tracking<'a>(last: &'a mut u8, put: Put<'a>) -> impl FnMut(&[u8]) + 'a {
@@ -129,6 +152,16 @@ mod tests {
         let expected = [bytes.as_slice(), b"\n"].concat();
         assert_eq!(shown(&mut transcript, &[(Stream::Stdout, bytes)]), expected);
         assert_eq!(shown(&mut Transcript::of(None, Ink::Plain), &[]), b"");
+    }
+
+    #[test]
+    fn stored_output_is_read_in_the_format_that_fits_it_best() {
+        let codex = b"{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n";
+        let mut shown = Vec::new();
+        let mut transcript = Transcript::sniffed(codex, Ink::Plain);
+        transcript.push(Stream::Stdout, codex, &mut |bytes| shown.extend_from_slice(bytes));
+        assert_eq!(String::from_utf8(shown).unwrap(), "");
+        assert!(Transcript::sniffed(b"building...\n{}\n", Ink::Plain).events.is_none());
     }
 
     #[test]

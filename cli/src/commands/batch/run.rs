@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::apply::{request, show_posture};
 use crate::args::Format;
 use crate::args::batch::Run;
-use crate::commands::{Ended, failed, open, stage};
+use crate::commands::{Ended, failed, open_configured, stage};
 use crate::exit::{CodeStyle, Exit};
 use crate::render::page::{Page, Tone};
 use crate::render::step;
@@ -59,7 +59,7 @@ enum Reason {
 /// Runs until there is a reason to halt.
 pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let format = args.output.format();
-    let project = open()?;
+    let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     show_posture(&project, &batch, args.raise, format, ui)?;
     let most = args.max_steps.map_or(usize::MAX, |most| most as usize);
