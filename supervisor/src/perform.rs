@@ -3,7 +3,7 @@
 mod intend;
 mod standalone;
 
-use ratchet_engine::decide::{self, Plan};
+use ratchet_engine::decide::{self, Idle, Plan};
 use ratchet_engine::report::ApplyReport;
 
 use crate::actor::message::Report;
@@ -46,7 +46,11 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         Plan::Prove(proving) => {
             Ok(Act::Spawn(Box::new(intend::proof(house, home, proving, settings)?)))
         }
-        Plan::Parked(halts) => Ok(Act::Report(Report::Applied(ApplyReport::parked(&halts)))),
+        Plan::Parked(halts) => {
+            let report = ApplyReport::parked(&halts)
+                .unwrap_or_else(|| ApplyReport::idle(&Idle::NothingReady));
+            Ok(Act::Report(Report::Applied(report)))
+        }
         Plan::Idle(idle) => Ok(Act::Report(Report::Applied(ApplyReport::idle(&idle)))),
     }
 }

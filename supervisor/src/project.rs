@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use ratchet_engine::name::BatchName;
+use ratchet_engine::time::Timestamp;
 
 use crate::clock::Clock;
 use crate::environment::Environment;
@@ -12,9 +13,9 @@ use crate::error::Error;
 use crate::store::layout::{Layout, RATCHET_DIR};
 use crate::store::manifest;
 
-pub mod naming;
 pub mod report;
 pub mod spawns;
+pub mod verb;
 
 /// A project: its place, the environment of this invocation, and the clock.
 #[derive(Debug, Clone)]
@@ -62,6 +63,12 @@ impl Project {
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.clock
+    }
+
+    /// Tells the time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Lists the batches, sorted.

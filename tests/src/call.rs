@@ -258,7 +258,6 @@ impl Finished {
     /// # Panics
     /// When it is another.
     #[track_caller]
-    #[must_use]
     pub fn assert_code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "wrong exit:\n{self}");
         self
@@ -279,7 +278,6 @@ impl Finished {
     /// # Panics
     /// When it is not there.
     #[track_caller]
-    #[must_use]
     pub fn says(self, text: &str) -> Self {
         assert!(self.stdout().contains(text), "`{text}` is not said:\n{self}");
         self

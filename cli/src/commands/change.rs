@@ -5,7 +5,8 @@ use ratchet_engine::name::ChangeName;
 use ratchet_engine::settings::StandaloneFlags;
 use ratchet_engine::transition::Transition;
 use ratchet_supervisor::project::Project;
-use ratchet_supervisor::request::{ChangeStepRequest, Force};
+use ratchet_supervisor::project::verb::Readiness;
+use ratchet_supervisor::request::ChangeStepRequest;
 
 use super::batch::consent;
 use super::{Ended, failed, open_configured, stage};
@@ -22,7 +23,7 @@ pub(super) fn propose(args: &Propose, ui: Ui) -> Ended {
         project.name_proposal(&args.objective, args.name.as_deref()).map_err(failed)?;
     let request = ChangeStepRequest {
         objective: Some(args.objective.trim().to_owned()),
-        ..request(change, Transition::Propose, Force::No, &args.run)
+        ..request(change, Transition::Propose, Readiness::Required, &args.run)
     };
     run(project, request, &args.run, Manner::Propose, ui)
 }
@@ -39,14 +40,14 @@ pub(super) fn verify(args: &Move, ui: Ui) -> Ended {
 
 fn moved(args: &Move, transition: Transition, manner: Manner, ui: Ui) -> Ended {
     let change = ChangeName::parse(&args.change).map_err(|error| Failure::from_error(&error))?;
-    let force = if args.force { Force::Yes } else { Force::No };
-    run(open_configured(ui)?, request(change, transition, force, &args.run), &args.run, manner, ui)
+    let readiness = if args.force { Readiness::Waived } else { Readiness::Required };
+    run(open_configured(ui)?, request(change, transition, readiness, &args.run), &args.run, manner, ui)
 }
 
 fn request(
     change: ChangeName,
     transition: Transition,
-    force: Force,
+    readiness: Readiness,
     run: &AgentRun,
 ) -> ChangeStepRequest {
     ChangeStepRequest {
@@ -59,7 +60,7 @@ fn request(
             locus: run.locus.clone(),
             image: run.image.clone(),
         },
-        force,
+        readiness,
         agent_override: consent(run.stepping),
     }
 }

@@ -27,7 +27,7 @@ use crate::request::StopReason;
 use crate::runtime::Placed;
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
-use crate::store::lock::{LockError, StepLock};
+use crate::store::lock::StepLock;
 use crate::watch::{Heard, Watch};
 
 /// What a batch starts, and restarts, with.
@@ -179,10 +179,7 @@ impl Batch {
         caller: Caller,
         me: &ActorRef<Self>,
     ) {
-        if !matches!(self.phase, Phase::Idle) {
-            caller.answer(Err(LockError::running_here(&self.args.home).into()));
-            return;
-        }
+        // Held by this very actor while a step runs, so a second request is refused here as it is in any other process.
         let house = &self.args.house;
         let locked = StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
         let lock = match locked {
@@ -210,7 +207,7 @@ impl Batch {
                 self.phase = Phase::Placing(open, order.inflight.clone());
                 let place = Place { order, reply_to: me.clone() };
                 if self.args.runtime.tell(place).await.is_err() {
-                    let gone = PlacedReply { outcome: Err(Error::RuntimeGone) };
+                    let gone = PlacedReply { outcome: Err(Error::WatcherDied) };
                     drop(me.tell(gone).await);
                 }
             }

@@ -5,7 +5,7 @@
 use ratchet_engine::journal::ReadEntry;
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_engine::transition::StepKind;
-use ratchet_spawn::{DirectoryError, SpawnDir, Standing, StopRequest, probe, request_stop};
+use ratchet_spawn::{DirectoryError, SpawnDir, Standing, probe, request_stop};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -113,8 +113,7 @@ impl Project {
     /// As [`Project::running`], and if the request cannot be written.
     pub fn cancel(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
         let Some((inflight, dir)) = self.running(batch)? else { return Ok(None) };
-        let request = StopRequest { by: StopReason::Cancel.as_str().to_owned(), grace_ms: None };
-        request_stop(&dir, &request)
+        request_stop(&dir, &StopReason::Cancel.request())
             .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
         Ok(Some((inflight, dir)))
     }
