@@ -1,11 +1,10 @@
 //! Looking on: the output of a spawn that somebody else runs, or that is over. Changes nothing and judges nothing.
 
-use ratchet_engine::name::AgentName;
 use ratchet_spawn::{AttachError, Attachment, Event, Frame, Frames, Position, SpawnDir, SpoolError};
 use thiserror::Error;
 
 use crate::error::Error;
-use crate::event::{EventSink, Origin, Running, Started, StepEvent, Stream};
+use crate::event::{EventSink, Origin, Started, StepEvent, Stream};
 use crate::store::inflight::Inflight;
 
 /// Where to begin.
@@ -48,11 +47,10 @@ pub async fn follow(
     events: EventSink,
 ) -> Result<(), Error> {
     let mut attachment = attach(dir, from)?;
-    let agent = step.via.is_none().then(|| AgentName::new(&step.agent));
     let started = Started {
         spawn: step.spawn.clone(),
         key: step.key.clone(),
-        what: Running::Agent { kind: step.kind, agent },
+        what: step.running(),
         origin: Origin::Reattached,
     };
     // A listener that has gone away ends the looking on.

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
     };
     ui.answer(format, &stopped, |page| {
         page.tone(Tone::Good, "✓ ");
-        page.put(format_args!("Stopped {} of '{}' (spawn {})", step.kind, step.key, step.spawn));
+        page.put(format_args!("Stopped the step of '{}' (spawn {})", step.key, step.spawn));
         page.end();
     })?;
     Ok(Exit::Success)
