@@ -1,6 +1,8 @@
 //! Looking on: the output of a spawn that somebody else runs, or that is over. Changes nothing and judges nothing.
 
-use ratchet_spawn::{AttachError, Attachment, Event, Frame, Frames, Position, SpawnDir, SpoolError};
+use ratchet_spawn::{
+    AttachError, Attachment, Event, Frame, Frames, Position, SpawnDir, SpoolError,
+};
 use thiserror::Error;
 
 use crate::error::Error;

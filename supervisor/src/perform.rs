@@ -65,8 +65,7 @@ pub(crate) fn forced(
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),
     };
-    let context =
-        intend::Context { settings: &ready.settings, consent: request.agent_override };
+    let context = intend::Context { settings: &ready.settings, consent: request.agent_override };
     match intend::step(house, home, ready.step, &context)? {
         Ok(order) => Ok(Act::Spawn(Box::new(order))),
         Err(result) => {

@@ -54,8 +54,7 @@ fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Result<Found, E
 
 fn open_dir(house: &House, inflight: &Inflight) -> Result<Option<SpawnDir>, Error> {
     let root = spawns_root(house.project.environment()).ok_or(Error::NoHome)?;
-    let id = ratchet_spawn::SpawnId::parse(inflight.spawn.as_str())
-        .map_err(Error::spawn_failed)?;
+    let id = ratchet_spawn::SpawnId::parse(inflight.spawn.as_str()).map_err(Error::spawn_failed)?;
     match SpawnDir::open(&root, &id) {
         Ok(dir) => Ok(Some(dir)),
         Err(DirectoryError::NotFound { .. }) => Ok(None),
@@ -65,7 +64,6 @@ fn open_dir(house: &House, inflight: &Inflight) -> Result<Option<SpawnDir>, Erro
 
 /// Attaches from the first byte, so that everything that judging needs is seen again.
 fn attach(inflight: Inflight, dir: SpawnDir) -> Result<Placed, Error> {
-    let attachment =
-        Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
+    let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
     Ok(Placed { inflight, dir, attachment, slot: None, shim: None })
 }

@@ -6,6 +6,7 @@
 pub mod approved;
 pub mod change;
 pub mod edit;
+pub mod features;
 pub mod file;
 pub mod inflight;
 pub mod journal;

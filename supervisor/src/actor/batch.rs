@@ -181,7 +181,8 @@ impl Batch {
     ) {
         // Held by this very actor while a step runs, so a second request is refused here as it is in any other process.
         let house = &self.args.house;
-        let locked = StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
+        let locked =
+            StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
         let lock = match locked {
             Ok(lock) => lock,
             Err(error) => return caller.answer(Err(error.into())),
@@ -234,13 +235,7 @@ impl Batch {
         }
     }
 
-    async fn watch(
-        &mut self,
-        open: Open,
-        placed: Placed,
-        origin: Origin,
-        me: &ActorRef<Self>,
-    ) {
+    async fn watch(&mut self, open: Open, placed: Placed, origin: Origin, me: &ActorRef<Self>) {
         let Placed { inflight, dir, attachment, slot, shim } = placed;
         let started = Started {
             spawn: inflight.spawn.clone(),

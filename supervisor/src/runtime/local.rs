@@ -1,7 +1,7 @@
 //! A process on this machine, under a shim of its own.
 
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 
 use ratchet_spawn::{Attachment, Position, SpawnDir, launch};
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,10 +23,8 @@ pub(super) fn start(
     let dir = SpawnDir::create(&root, &order.request).map_err(Error::spawn_failed)?;
     write_files(&order.files, &dir).map_err(Error::spawn_failed)?;
     // Watching begins before the shim does, so that nothing can be missed.
-    let attachment =
-        Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
-    let shim = launch(&dir, &house.options.shim, order.variables.0)
-        .map_err(Error::spawn_failed)?;
+    let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
+    let shim = launch(&dir, &house.options.shim, order.variables.0).map_err(Error::spawn_failed)?;
     Ok(Placed { inflight: order.inflight, dir, attachment, slot: Some(slot), shim: Some(shim) })
 }
 
