@@ -1,5 +1,6 @@
 //! Plan in, act out: one exhaustive match. What an act needs is worked out in [`intend`]; nothing is started here.
 
+mod approved;
 mod intend;
 mod standalone;
 

@@ -94,6 +94,7 @@ fn conclude_step(
         model: task.model.clone(),
     };
     let mut verdict = outcome::judge(&task.subject, &session);
+    verdict.result.notes.extend(inflight.notes.iter().cloned());
     verdict.result.notes.extend(seen.notes);
     verdict.result.notes.extend(hint);
     fault::at(Point::Judged, house.project.environment());

@@ -155,6 +155,7 @@ impl Message<StepEnded> for Batch {
         caller.hear(StepEvent::Ended).await;
         let report = record::conclude(&self.args.house, &self.args.home, &running.inflight, seen);
         drop(lock);
+        self.args.house.sweep();
         caller.answer(report);
     }
 }

@@ -9,6 +9,7 @@ use ratchet_engine::settings::{AgentSpec, Settings, agent_timeout_ms};
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
+use super::approved;
 use crate::agent::command::{self, CommandFile, Roots};
 use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, environment};
 use crate::error::Error;
@@ -41,12 +42,17 @@ pub(super) fn step(
         *branches = Some(git::branches(house.project.root(), group.as_ref()));
     }
     let spawn = house.new_spawn_id();
+    let project = &house.project;
+    let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
+    // Before anything of ours is written into the tree.
+    let note = match step.change() {
+        Some(change) => approved::note(house, change, &entries)?,
+        None => None,
+    };
     let call = match call(house, &step, context) {
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
     };
-    let run = house.project.layout().run(home);
-    let project = &house.project;
     let before = match step.change() {
         Some(change) => Some(change::facts_of(project.layout(), change)?),
         None => None,
@@ -78,7 +84,8 @@ pub(super) fn step(
         limits: agent_limits(house, context.settings),
     };
     let inflight = Inflight {
-        journal_count: journal::count_of(&run, &step.key)?,
+        journal_count: entries.len(),
+        notes: Vec::from_iter(note),
         ..Inflight::new(
             spawn,
             step.key.clone(),
