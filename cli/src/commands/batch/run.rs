@@ -2,6 +2,7 @@
 //!
 //! What to run is decided anew for every step, as by `batch apply`; here is only the rule when to halt.
 
+use ratchet_engine::decide::Idle;
 use ratchet_engine::outcome::StepState;
 use ratchet_engine::report::ApplyReport;
 use serde::Serialize;
@@ -123,11 +124,13 @@ impl Halted {
                 hint: Some(parked.first.hint.clone()),
                 ..halted(Reason::Parked, &parked.first.reason)
             }),
-            ApplyReport::NothingReady(nothing) if nothing.done => {
-                Some(halted(Reason::Done, &nothing.message))
-            }
             ApplyReport::NothingReady(nothing) => {
-                Some(halted(Reason::NothingReady, &nothing.message))
+                let reason = match nothing.why {
+                    Idle::Done => Reason::Done,
+                    Idle::FailedProof { .. } => Reason::ProofFailed,
+                    Idle::NothingReady => Reason::NothingReady,
+                };
+                Some(halted(reason, &nothing.message))
             }
             ApplyReport::Proof(proof) if proof.gate_passed => None,
             ApplyReport::Proof(proof) => Some(halted(Reason::ProofFailed, &proof.detail)),

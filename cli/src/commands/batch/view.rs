@@ -3,7 +3,7 @@
 
 use ratchet_engine::permission::{Escalation, Posture};
 use ratchet_engine::settings::{Isolation, Key, Locus, Scope};
-use ratchet_engine::status::ViewJson;
+use ratchet_engine::status::json::ViewJson;
 use ratchet_supervisor::agent::permission::Enforcement;
 use serde::Serialize;
 
