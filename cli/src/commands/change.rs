@@ -19,8 +19,7 @@ use crate::ui::Ui;
 /// Has an agent propose a change.
 pub(super) fn propose(args: &Propose, ui: Ui) -> Ended {
     let project = open_configured(ui)?;
-    let change =
-        project.name_proposal(&args.objective, args.name.as_deref()).map_err(failed)?;
+    let change = project.name_proposal(&args.objective, args.name.as_deref()).map_err(failed)?;
     let request = ChangeStepRequest {
         objective: Some(args.objective.trim().to_owned()),
         ..request(change, Transition::Propose, Readiness::Required, &args.run)
@@ -41,7 +40,13 @@ pub(super) fn verify(args: &Move, ui: Ui) -> Ended {
 fn moved(args: &Move, transition: Transition, manner: Manner, ui: Ui) -> Ended {
     let change = ChangeName::parse(&args.change).map_err(|error| Failure::from_error(&error))?;
     let readiness = if args.force { Readiness::Waived } else { Readiness::Required };
-    run(open_configured(ui)?, request(change, transition, readiness, &args.run), &args.run, manner, ui)
+    run(
+        open_configured(ui)?,
+        request(change, transition, readiness, &args.run),
+        &args.run,
+        manner,
+        ui,
+    )
 }
 
 fn request(

@@ -7,10 +7,10 @@ use std::pin::pin;
 
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
-use ratchet_supervisor::{Options, Supervisor};
 use ratchet_supervisor::event::{EVENT_BACKLOG, EventSink};
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, ChangeStepRequest, StopReason};
+use ratchet_supervisor::{Options, Supervisor};
 use tokio::sync::mpsc;
 
 use super::failed;

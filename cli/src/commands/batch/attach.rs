@@ -3,15 +3,15 @@
 
 use ratchet_supervisor::follow::{Start, follow};
 
-use crate::commands::watching::watching;
 use crate::args::Format;
 use crate::args::batch::Attach;
+use crate::commands::watching::watching;
 use crate::commands::{Ended, failed, open};
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
 use crate::render::page::Tone;
-use ratchet_engine::shell::quoted;
 use crate::ui::Ui;
+use ratchet_engine::shell::quoted;
 
 /// Follows the step of a batch that runs.
 pub(super) fn run(args: &Attach, ui: Ui) -> Ended {

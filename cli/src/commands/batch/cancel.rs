@@ -5,8 +5,8 @@ use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_supervisor::follow::end_of;
 use serde::Serialize;
 
-use crate::commands::watching::on_this_thread;
 use crate::args::batch::Cancel;
+use crate::commands::watching::on_this_thread;
 use crate::commands::{Ended, failed, open};
 use crate::exit::Exit;
 use crate::render::page::Tone;

@@ -102,7 +102,8 @@ impl Halted {
             let message = format!("Stopped by {}.", signal.name());
             return Some(Self { reason: Reason::Stopped, message, hint: None });
         }
-        let halted = |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
+        let halted =
+            |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
         match report {
             ApplyReport::Step(step) => match step.state {
                 StepState::Advanced => None,
