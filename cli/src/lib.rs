@@ -7,9 +7,11 @@
 //! **Invariant:** commands that only read never start a thread. They answer in milliseconds, also inside an agent.
 
 mod args;
+mod ask;
 mod commands;
 mod diagnostic;
 mod exit;
+mod live;
 mod pen;
 mod render;
 #[cfg(test)]
@@ -18,6 +20,7 @@ mod signals;
 mod ui;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
@@ -28,11 +31,19 @@ use crate::diagnostic::Failure;
 use crate::exit::Exit;
 use crate::ui::Ui;
 
+/// The hidden word by which this binary is the shim of one spawn: `ratchet shim <folder>`.
+pub(crate) const SHIM: &str = "shim";
+
 /// Runs the program with the arguments of this process.
+///
+/// The shim goes its own way before anything else is set up: it is a small process with its own rules.
 #[must_use]
 pub fn run() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
-    dispatch(&argv).leave()
+    match argv.as_slice() {
+        [_, word, folder] if word == SHIM => ratchet_spawn::shim::run(Path::new(folder)),
+        argv => dispatch(argv).leave(),
+    }
 }
 
 fn dispatch(argv: &[OsString]) -> Exit {

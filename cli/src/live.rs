@@ -5,9 +5,7 @@
 
 use std::io::{self, Write};
 
-use ratchet_supervisor::event::{
-    Notice, NoticeLevel, Origin, Running, Started, StepEvent,
-};
+use ratchet_supervisor::event::{Notice, NoticeLevel, Origin, Running, Started, StepEvent};
 use tokio::sync::mpsc::Receiver;
 
 use crate::args::Format;

@@ -9,10 +9,10 @@ use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
 use ratchet_engine::manifest::ManifestError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
-use ratchet_engine::settings::SetError;
-use ratchet_engine::settings::Word as _;
+use ratchet_engine::settings::{SetError, Word as _};
 use thiserror::Error;
 
+use crate::follow::FollowError;
 use crate::project::spawns::SpawnsError;
 use crate::project::verb::VerbError;
 use crate::store::edit::EditError;
@@ -154,6 +154,9 @@ pub enum Error {
     /// A spawn cannot be looked at.
     #[error(transparent)]
     Spawns(#[from] SpawnsError),
+    /// One can no longer look on.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
@@ -206,6 +209,7 @@ impl Error {
             Self::WatcherDied => "watcher-died",
             Self::Verb(error) => error.code(),
             Self::Spawns(error) => error.code(),
+            Self::Follow(_) => "output-unreadable",
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
@@ -281,6 +285,7 @@ impl Error {
             Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
             Self::Verb(error) => error.help(),
             Self::Spawns(error) => error.help(),
+            Self::Follow(_) => "the step goes on; try again with 'ratchet batch attach'".to_owned(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })

@@ -8,6 +8,7 @@
 
 pub mod error;
 pub mod event;
+pub mod follow;
 pub mod project;
 pub mod request;
 

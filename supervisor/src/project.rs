@@ -19,14 +19,13 @@ use crate::store::layout::{self, Layout, RATCHET_DIR};
 use crate::store::manifest::{self, ReadError};
 use crate::store::{settings, snapshot};
 
-pub mod spawns;
-pub mod verb;
-
 mod archive;
 mod create;
 mod list;
 mod report;
+pub mod spawns;
 mod validate;
+pub mod verb;
 
 #[cfg(test)]
 mod tests;
@@ -35,6 +34,7 @@ pub use archive::{Archived, ArchivedBatch, FeatureChanges, unfinished};
 pub use create::{CreatedBatch, SCAFFOLD};
 pub use list::{InvalidRow, ListRow, ListedBatch};
 pub use report::{Invalidated, Report, Reported};
+pub use spawns::LoggedStep;
 pub use validate::{ValidatedBatch, ValidationIssue};
 
 /// A project: its place, the environment of this invocation, and the clock.

@@ -1,13 +1,13 @@
 //! `ratchet batch apply`: exactly one step (spec `batch-status-and-selection` 6).
 
 use ratchet_engine::name::BatchName;
-use ratchet_engine::settings::Escalation;
+use ratchet_engine::permission::Escalation;
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, OverrideConsent};
 
 use crate::args::batch::{Apply, Raise};
 use crate::args::{Format, Stepping};
-use crate::commands::{Ended, failed, open, stage};
+use crate::commands::{Ended, failed, open_configured, stage};
 use crate::diagnostic::Failure;
 use crate::exit::{CodeStyle, Exit};
 use crate::render::{settings, step};
@@ -16,7 +16,7 @@ use crate::ui::Ui;
 /// Runs the next step.
 pub(super) fn run(args: &Apply, ui: Ui) -> Ended {
     let format = args.output.format();
-    let project = open()?;
+    let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     show_posture(&project, &batch, args.raise, format, ui)?;
     let request = request(&batch, args.raise, args.stepping);

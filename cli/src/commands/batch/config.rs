@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::apply::escalation;
 use crate::args::batch::Config;
-use crate::commands::{Ended, failed, open};
+use crate::commands::{Ended, failed, open_configured};
 use crate::exit::Exit;
 use crate::render::page::Tone;
 use crate::render::settings;
@@ -43,7 +43,7 @@ struct Set<'a> {
 
 /// Shows the settings in force, or sets one.
 pub(super) fn run(args: &Config, ui: Ui) -> Ended {
-    let project = open()?;
+    let project = open_configured(ui)?;
     match &args.set {
         Some(assignment) => set(&project, args, assignment, ui),
         None => show(&project, args, ui),

@@ -2,6 +2,7 @@
 //!
 //! What to run is decided anew for every step, as by `batch apply`; here is only the rule when to halt.
 
+use ratchet_engine::decide::Idle;
 use ratchet_engine::outcome::StepState;
 use ratchet_engine::report::ApplyReport;
 use serde::Serialize;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::apply::{request, show_posture};
 use crate::args::Format;
 use crate::args::batch::Run;
-use crate::commands::{Ended, failed, open, stage};
+use crate::commands::{Ended, failed, open_configured, stage};
 use crate::exit::{CodeStyle, Exit};
 use crate::render::page::{Page, Tone};
 use crate::render::step;
@@ -59,7 +60,7 @@ enum Reason {
 /// Runs until there is a reason to halt.
 pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let format = args.output.format();
-    let project = open()?;
+    let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     show_posture(&project, &batch, args.raise, format, ui)?;
     let most = args.max_steps.map_or(usize::MAX, |most| most as usize);
@@ -101,7 +102,8 @@ impl Halted {
             let message = format!("Stopped by {}.", signal.name());
             return Some(Self { reason: Reason::Stopped, message, hint: None });
         }
-        let halted = |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
+        let halted =
+            |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
         match report {
             ApplyReport::Step(step) => match step.state {
                 StepState::Advanced => None,
@@ -123,11 +125,13 @@ impl Halted {
                 hint: Some(parked.first.hint.clone()),
                 ..halted(Reason::Parked, &parked.first.reason)
             }),
-            ApplyReport::NothingReady(nothing) if nothing.done => {
-                Some(halted(Reason::Done, &nothing.message))
-            }
             ApplyReport::NothingReady(nothing) => {
-                Some(halted(Reason::NothingReady, &nothing.message))
+                let reason = match nothing.why {
+                    Idle::Done => Reason::Done,
+                    Idle::FailedProof { .. } => Reason::ProofFailed,
+                    Idle::NothingReady => Reason::NothingReady,
+                };
+                Some(halted(reason, &nothing.message))
             }
             ApplyReport::Proof(proof) if proof.gate_passed => None,
             ApplyReport::Proof(proof) => Some(halted(Reason::ProofFailed, &proof.detail)),

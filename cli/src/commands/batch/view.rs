@@ -1,15 +1,15 @@
 //! `ratchet batch view`: progress at a glance, where the agents run, and what holds them
 //! (spec `batch-status-and-selection` 7.2).
 
-use ratchet_engine::permission::Posture;
-use ratchet_engine::settings::{Escalation, Isolation, Key, Locus, Scope};
-use ratchet_engine::status::ViewJson;
+use ratchet_engine::permission::{Escalation, Posture};
+use ratchet_engine::settings::{Isolation, Key, Locus, Scope};
+use ratchet_engine::status::json::ViewJson;
 use ratchet_supervisor::agent::permission::Enforcement;
 use serde::Serialize;
 
 use super::config::enforcement_rows;
 use crate::args::batch::Show;
-use crate::commands::{Ended, failed, open};
+use crate::commands::{Ended, failed, open_configured};
 use crate::exit::Exit;
 use crate::render::view;
 use crate::ui::Ui;
@@ -35,7 +35,7 @@ struct Runtime {
 
 /// Shows a batch.
 pub(super) fn run(args: &Show, ui: Ui) -> Ended {
-    let project = open()?;
+    let project = open_configured(ui)?;
     let name = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     let snapshot = project.snapshot(&name, Escalation::Clamped).map_err(failed)?;
     let batch = project.status_of(&snapshot).map_err(failed)?;
