@@ -1,9 +1,9 @@
 //! The coding agents: who they are, and how one is called.
 //!
-//! Everything here is a pure function from values to values; [`command::ensure`] alone touches the disk. Nothing is
-//! started here, that is the runtimes' job. The flags and formats were checked against the real programs; where the
-//! original's are refused today, today's are used (spec `agents-and-runtimes` 1, decision OQ-44). A user replaces a
-//! row that a newer version broke by `batch.agents.<name>.{command,args,env}`.
+//! Everything here is a pure function from values to values; [`command::CommandFile::guarantee`] alone touches the
+//! disk. Nothing is started here, that is the runtimes' job. The flags and formats were checked against the real
+//! programs; where the original's are refused today, today's are used (spec `agents-and-runtimes` 1, decision OQ-44).
+//! A user replaces a row that a newer version broke by `batch.agents.<name>.{command,args,env}`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,12 +16,14 @@ use ratchet_engine::permission::Permissions;
 use ratchet_engine::settings::AgentOverride;
 use thiserror::Error;
 
+use self::profile::Profile;
 use self::stream::StreamFormat;
 
 pub mod command;
 pub mod environment;
 pub mod failure;
 pub mod permission;
+mod profile;
 pub mod render;
 pub mod stream;
 pub mod tool;
@@ -40,100 +42,6 @@ pub enum Agent {
     /// opencode.
     Opencode,
 }
-
-/// One row of the table of agents.
-struct Profile {
-    /// The id in settings.
-    id: &'static str,
-    /// Names of the program, the best first.
-    binaries: &'static [&'static str],
-    /// The arguments of every call. The prompt goes to standard input.
-    base: &'static [&'static str],
-    /// The flag before a model's name.
-    model_flag: &'static str,
-    /// Variables it reads; a name that ends in `*` is a prefix.
-    variables: &'static [&'static str],
-    /// Variables it needs to behave.
-    settings: &'static [(&'static str, &'static str)],
-    /// What it prints.
-    format: StreamFormat,
-}
-
-const CLAUDE: Profile = Profile {
-    id: "claude",
-    binaries: &["claude"],
-    base: &["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"],
-    model_flag: "--model",
-    variables: &[
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "ANTHROPIC_BASE_URL",
-        "CLAUDE_CODE_*",
-        "CLAUDE_CONFIG_DIR",
-        "IS_SANDBOX",
-    ],
-    settings: &[],
-    format: StreamFormat::Claude,
-};
-
-// `exec` never asks, and takes no `--ask-for-approval`. A login shell would reset PATH, and without the second setting
-// it tries for ever when there is no network.
-const CODEX: Profile = Profile {
-    id: "codex",
-    binaries: &["codex"],
-    base: &[
-        "exec",
-        "-",
-        "--json",
-        "-c",
-        "allow_login_shell=false",
-        "-c",
-        "features.unbounded_connection_retries=false",
-    ],
-    model_flag: "-m",
-    variables: &["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME"],
-    settings: &[],
-    format: StreamFormat::Codex,
-};
-
-// It takes no bare `-p`, and ends in a folder it does not trust. Its launcher restarts itself as a child that ignores
-// signals, unless told not to.
-const GEMINI: Profile = Profile {
-    id: "gemini",
-    binaries: &["gemini"],
-    base: &["--output-format", "stream-json", "--skip-trust"],
-    model_flag: "-m",
-    variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
-    settings: &[("GEMINI_CLI_NO_RELAUNCH", "true")],
-    format: StreamFormat::Gemini,
-};
-
-// The program is called `agent` now; the older name is still linked, and less likely to be somebody else's program.
-const CURSOR: Profile = Profile {
-    id: "cursor",
-    binaries: &["cursor-agent", "agent"],
-    base: &["-p", "--output-format", "stream-json", "--trust"],
-    model_flag: "--model",
-    variables: &["CURSOR_API_KEY", "CURSOR_*"],
-    settings: &[],
-    format: StreamFormat::Cursor,
-};
-
-const OPENCODE: Profile = Profile {
-    id: "opencode",
-    binaries: &["opencode"],
-    base: &["run", "--format", "json"],
-    model_flag: "--model",
-    variables: &[
-        "OPENCODE_*",
-        "XDG_CONFIG_HOME",
-        "XDG_DATA_HOME",
-        "XDG_STATE_HOME",
-        "XDG_CACHE_HOME",
-    ],
-    settings: &[],
-    format: StreamFormat::Opencode,
-};
 
 impl Agent {
     /// Every agent, sorted by id.
@@ -173,16 +81,6 @@ impl Agent {
     #[must_use]
     pub fn format(self) -> StreamFormat {
         self.profile().format
-    }
-
-    fn profile(self) -> &'static Profile {
-        match self {
-            Self::Claude => &CLAUDE,
-            Self::Codex => &CODEX,
-            Self::Gemini => &GEMINI,
-            Self::Cursor => &CURSOR,
-            Self::Opencode => &OPENCODE,
-        }
     }
 }
 

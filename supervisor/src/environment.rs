@@ -106,6 +106,15 @@ impl Environment {
         self.var("RATCHET_BATCH_AGENT_CMD").map(str::trim).filter(|text| !text.is_empty())
     }
 
+    /// Finds a program as a shell would: in the folders of `PATH`, an executable file.
+    #[must_use]
+    pub fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let path = self.var_os("PATH")?;
+        std::env::split_paths(path)
+            .map(|folder| self.cwd.join(folder).join(name))
+            .find(|file| is_executable(file))
+    }
+
     fn base_dir(&self, variable: &str, under_home: &str) -> Option<PathBuf> {
         self.absolute(variable).or_else(|| Some(self.home()?.join(under_home)))
     }
@@ -123,6 +132,11 @@ impl fmt::Debug for Environment {
             .field("cwd", &self.cwd)
             .finish_non_exhaustive()
     }
+}
+
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 fn home_of(vars: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
@@ -155,7 +169,10 @@ mod tests {
 
     #[test]
     fn a_blank_agent_command_is_none() {
-        assert_eq!(Environment::new("/w", [("RATCHET_BATCH_AGENT_CMD", "  ")]).agent_command(), None);
+        assert_eq!(
+            Environment::new("/w", [("RATCHET_BATCH_AGENT_CMD", "  ")]).agent_command(),
+            None
+        );
         let set = Environment::new("/w", [("RATCHET_BATCH_AGENT_CMD", " sh x ")]);
         assert_eq!(set.agent_command(), Some("sh x"));
     }

@@ -8,8 +8,11 @@ use std::path::PathBuf;
 use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
+use ratchet_engine::settings::Word as _;
 use thiserror::Error;
 
+use crate::project::spawns::SpawnsError;
+use crate::project::verb::VerbError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -111,6 +114,30 @@ pub enum Error {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A setting given as a flag is refused.
+    #[error(transparent)]
+    Flag(#[from] ratchet_engine::settings::SetError),
+    /// A command could not be started, or what was started cannot be looked at.
+    #[error("the command cannot be run")]
+    Spawn {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The setting `locus` names a place that this build cannot use.
+    #[error("this ratchet cannot run agents at locus '{}' yet", locus.as_str())]
+    LocusUnavailable {
+        /// The place.
+        locus: ratchet_engine::settings::Locus,
+    },
+    /// The part of this process that was to finish the step is gone.
+    #[error("the step is no longer watched by this process; what it started goes on")]
+    WatcherDied,
+    /// A verb may not run on this change.
+    #[error(transparent)]
+    Verb(#[from] VerbError),
+    /// A spawn cannot be looked at.
+    #[error(transparent)]
+    Spawns(#[from] SpawnsError),
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
@@ -123,6 +150,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Wraps what stands in the way of a spawn.
+    pub(crate) fn spawn_failed(
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Spawn { source: source.into() }
+    }
+
     /// Returns a name that never changes: the page in `docs/errors/`.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -146,6 +180,12 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
+            Self::Flag(_) => "bad-flag-value",
+            Self::Spawn { .. } => "spawn-failed",
+            Self::LocusUnavailable { .. } => "locus-unavailable",
+            Self::WatcherDied => "watcher-died",
+            Self::Verb(error) => error.code(),
+            Self::Spawns(error) => error.code(),
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
@@ -200,6 +240,17 @@ impl Error {
             Self::File(error)
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
+            Self::Flag(_) => return None,
+            Self::Spawn { .. } => {
+                "look at the cause above; nothing was started, so the command can be repeated"
+                    .to_owned()
+            }
+            Self::LocusUnavailable { .. } => {
+                "set it to local: 'ratchet batch config --set locus=local'".to_owned()
+            }
+            Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
+            Self::Verb(error) => error.help(),
+            Self::Spawns(error) => error.help(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })

@@ -29,7 +29,7 @@ pub(crate) fn at(point: Point, environment: &crate::environment::Environment) {
         Point::Judged => "judge",
         Point::Recorded => "record",
     };
-    if environment.text("RATCHET_TEST_CRASH_AT").is_some_and(|wanted| wanted == name) {
+    if environment.var("RATCHET_TEST_CRASH_AT").is_some_and(|wanted| wanted == name) {
         let killed =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         unreachable!("SIGKILL to oneself does not return: {killed:?}");

@@ -18,10 +18,8 @@ pub struct GitDirs {
 /// Finds the git directories of the work tree that holds `root`; `None` outside of git.
 #[must_use]
 pub fn dirs(root: &Path) -> Option<GitDirs> {
-    let text = ask(
-        root,
-        &["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"],
-    )?;
+    let text =
+        ask(root, &["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"])?;
     let mut lines = text.lines().map(PathBuf::from);
     Some(GitDirs { git_dir: lines.next()?, common_dir: lines.next()? })
 }

@@ -1,9 +1,10 @@
 //! Plan in, act out: one exhaustive match. What an act needs is worked out in [`intend`]; nothing is started here.
 
+mod approved;
 mod intend;
 mod standalone;
 
-use ratchet_engine::decide::{self, Plan};
+use ratchet_engine::decide::{self, Idle, Plan};
 use ratchet_engine::report::ApplyReport;
 
 use crate::actor::message::Report;
@@ -46,7 +47,11 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         Plan::Prove(proving) => {
             Ok(Act::Spawn(Box::new(intend::proof(house, home, proving, settings)?)))
         }
-        Plan::Parked(halts) => Ok(Act::Report(Report::Applied(ApplyReport::parked(&halts)))),
+        Plan::Parked(halts) => {
+            let report = ApplyReport::parked(&halts)
+                .unwrap_or_else(|| ApplyReport::idle(&Idle::NothingReady));
+            Ok(Act::Report(Report::Applied(report)))
+        }
         Plan::Idle(idle) => Ok(Act::Report(Report::Applied(ApplyReport::idle(&idle)))),
     }
 }
@@ -61,8 +66,7 @@ pub(crate) fn forced(
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),
     };
-    let context =
-        intend::Context { settings: &ready.settings, consent: request.agent_override };
+    let context = intend::Context { settings: &ready.settings, consent: request.agent_override };
     match intend::step(house, home, ready.step, &context)? {
         Ok(order) => Ok(Act::Spawn(Box::new(order))),
         Err(result) => {

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use ratchet_engine::name::BatchName;
+use ratchet_engine::time::Timestamp;
 
 use crate::clock::Clock;
 use crate::environment::Environment;
@@ -13,6 +14,8 @@ use crate::store::layout::{Layout, RATCHET_DIR};
 use crate::store::manifest;
 
 pub mod report;
+pub mod spawns;
+pub mod verb;
 
 /// A project: its place, the environment of this invocation, and the clock.
 #[derive(Debug, Clone)]
@@ -62,6 +65,12 @@ impl Project {
         self.clock
     }
 
+    /// Tells the time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     /// Lists the batches, sorted.
     ///
     /// # Errors
@@ -89,5 +98,10 @@ impl Project {
         }
     }
 
-    pub(crate) fn manifest(&self, _: &BatchName) -> Result<ratchet_engine::manifest::Manifest, Error> { todo!() }
+    pub(crate) fn manifest(
+        &self,
+        _: &BatchName,
+    ) -> Result<ratchet_engine::manifest::Manifest, Error> {
+        todo!()
+    }
 }

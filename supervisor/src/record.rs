@@ -1,24 +1,31 @@
 //! Intent, outcome and everything else a step writes. Each function can be repeated after a crash at any point of it, and
 //! then writes only what is missing.
 
+use std::time::Duration;
+
 use ratchet_engine::journal::{Entry, EntryKind};
-use ratchet_engine::name::StepKey;
-use ratchet_engine::outcome::{self, Report as SessionReport, Session, StepResult};
+use ratchet_engine::name::{ChangeName, StepKey};
+use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
 use ratchet_engine::park::{ParkChange, park_after};
 use ratchet_engine::proof::ProofRecord;
 use ratchet_engine::report::ApplyReport;
+use ratchet_engine::transition::StepKind;
 
 use crate::actor::message::Report;
-use crate::agent;
+use crate::agent::Agent;
+use crate::agent::failure::{EarlyEnd, argument_mismatch};
 use crate::error::Error;
 use crate::fault::{self, Point};
 use crate::house::House;
+use crate::store::change;
 use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::journal::{self, Writer};
 use crate::store::layout::{RunDir, RunHome};
 use crate::store::run_state::RunState;
-use crate::store::change;
 use crate::watch::Seen;
+
+/// The workflow schema that a change follows unless its own file says otherwise.
+const SCHEMA: &str = "ratchet";
 
 /// Puts the intent on disk, synced.
 pub(crate) fn intend(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {
@@ -68,25 +75,26 @@ fn conclude_step(
     let layout = house.project.layout();
     let after = match &task.change {
         Some(change) => {
-            change::stamp_after(layout, change, task.subject.kind, house.project.now())?;
+            stamp(house, change, task.subject.kind)?;
             Some(change::facts_of(layout, change)?)
         }
         None => None,
     };
-    let hint = agent::argument_hint(inflight, &seen);
+    let hint = argument_hint(task, &seen);
     let session = Session {
         spawn: inflight.spawn.clone(),
-        agent: inflight.agent_name(),
+        agent: task.agent.clone(),
         end: seen.end,
         reports: reports(&run, &inflight.key, inflight.journal_count)?,
         before: task.before,
         after,
         stdout: seen.stdout,
         stderr: seen.stderr,
-        via: inflight.via,
+        via: task.via,
         model: task.model.clone(),
     };
     let mut verdict = outcome::judge(&task.subject, &session);
+    verdict.result.notes.extend(inflight.notes.iter().cloned());
     verdict.result.notes.extend(seen.notes);
     verdict.result.notes.extend(hint);
     fault::at(Point::Judged, house.project.environment());
@@ -143,6 +151,30 @@ fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionRepor
             Some(SessionReport { index, kind: entry.kind()?, message })
         })
         .collect())
+}
+
+/// Gives a change its `.ratchet.yaml` after a propose, if it has none (spec `step-and-outcome` 3).
+fn stamp(house: &House, name: &ChangeName, kind: StepKind) -> Result<(), Error> {
+    let layout = house.project.layout();
+    if kind == StepKind::Propose && layout.change(name).dir().is_dir() {
+        change::stamp(layout, name, SCHEMA, &house.project.now().date())?;
+    }
+    Ok(())
+}
+
+/// Says whether the agent's arguments may not fit its installed version.
+fn argument_hint(task: &StepTask, seen: &Seen) -> Option<String> {
+    let SessionEnd::Exited(exit_code) = seen.end else { return None };
+    let agent = Agent::find(&task.agent).ok().filter(|_| task.via.is_none())?;
+    argument_mismatch(
+        agent,
+        &EarlyEnd {
+            exit_code,
+            ran: Duration::from_millis(seen.awake_ms?),
+            saw_event: seen.facts.saw_event,
+            stderr: &seen.stderr,
+        },
+    )
 }
 
 /// Parks the step or removes its park, as the result demands.

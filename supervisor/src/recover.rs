@@ -27,7 +27,7 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
         // The intent was written, and nothing after it: not even the spawn's directory.
         return forget(house, home, &inflight);
     };
-    match ratchet_spawn::abandon(&dir).map_err(|source| Error::spawn_failed(source))? {
+    match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
         Standing::NeverStarted | Standing::Abandoned => forget(house, home, &inflight),
         Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_) => {
             Ok(Found::Spawn(Box::new(attach(inflight, dir)?)))
@@ -38,7 +38,7 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
 /// Takes back the intent of a spawn that could not be started.
 pub(crate) fn give_up(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {
     if let Some(dir) = open_dir(house, inflight)? {
-        match ratchet_spawn::abandon(&dir).map_err(|source| Error::spawn_failed(source))? {
+        match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
             Standing::NeverStarted | Standing::Abandoned => {}
             // It did start after all: the intent stays, and the next look finds the spawn.
             Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_) => return Ok(()),
@@ -54,18 +54,16 @@ fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Result<Found, E
 
 fn open_dir(house: &House, inflight: &Inflight) -> Result<Option<SpawnDir>, Error> {
     let root = spawns_root(house.project.environment()).ok_or(Error::NoHome)?;
-    let id = ratchet_spawn::SpawnId::parse(inflight.spawn.as_str())
-        .map_err(|error| Error::spawn_failed(error))?;
+    let id = ratchet_spawn::SpawnId::parse(inflight.spawn.as_str()).map_err(Error::spawn_failed)?;
     match SpawnDir::open(&root, &id) {
         Ok(dir) => Ok(Some(dir)),
-        Err(DirectoryError::Missing { .. }) => Ok(None),
+        Err(DirectoryError::NotFound { .. }) => Ok(None),
         Err(error) => Err(Error::spawn_failed(error)),
     }
 }
 
 /// Attaches from the first byte, so that everything that judging needs is seen again.
 fn attach(inflight: Inflight, dir: SpawnDir) -> Result<Placed, Error> {
-    let attachment =
-        Attachment::open(&dir, Position::START).map_err(|error| Error::spawn_failed(error))?;
+    let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
     Ok(Placed { inflight, dir, attachment, slot: None, shim: None })
 }

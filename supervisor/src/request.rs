@@ -1,8 +1,11 @@
 //! What a caller can ask for.
 
 use ratchet_engine::name::{BatchName, ChangeName};
-use ratchet_engine::settings::Escalation;
+use ratchet_engine::permission::Escalation;
+use ratchet_engine::settings::StandaloneFlags;
 use ratchet_engine::transition::Transition;
+
+use crate::project::verb::Readiness;
 
 /// Asks for the next step of a batch.
 #[derive(Debug, Clone)]
@@ -26,8 +29,10 @@ pub struct ChangeStepRequest {
     pub objective: Option<String>,
     /// Text from `-m`, verbatim.
     pub guidance: Option<String>,
-    /// Settings from flags, as `key`, `value`.
-    pub assignments: Vec<(String, String)>,
+    /// Settings from flags.
+    pub flags: StandaloneFlags,
+    /// Whether a change that is not ready is moved all the same.
+    pub readiness: Readiness,
     /// Whether the caller agreed to `RATCHET_BATCH_AGENT_CMD`.
     pub agent_override: OverrideConsent,
 }
@@ -53,6 +58,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// Gives the request that the shim is sent.
+    pub(crate) fn request(self) -> ratchet_spawn::StopRequest {
+        ratchet_spawn::StopRequest { by: self.as_str().to_owned(), grace_ms: None }
+    }
+
     /// Returns the word that the exit record keeps.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -63,4 +73,3 @@ impl StopReason {
         }
     }
 }
-

@@ -5,6 +5,8 @@
 
 pub mod approved;
 pub mod change;
+pub mod due;
+pub mod edit;
 pub mod file;
 pub mod inflight;
 pub mod journal;
@@ -14,6 +16,8 @@ pub mod manifest;
 mod os_lock;
 mod process;
 pub mod run_state;
+pub mod settings;
+pub mod snapshot;
 
 #[cfg(test)]
 mod testing;

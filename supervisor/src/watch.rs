@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use ratchet_engine::outcome::SessionEnd;
 use ratchet_engine::proof::{Finding, Matcher};
-use ratchet_spawn::{Attachment, End, Event, ExitRecord, Frame, Leader, Lost, SpawnDir, StopRequest};
+use ratchet_spawn::{
+    Attachment, End, Event, ExitRecord, Frame, Leader, Lost, SpawnDir, TimeLimit, signal_name,
+};
 use tokio::time::Sleep;
 
 use self::excerpt::Excerpt;
@@ -141,7 +143,7 @@ impl Watch {
 
     fn end_lingerer(&mut self) {
         self.linger = None;
-        let request = StopRequest::new(StopReason::Linger.as_str());
+        let request = StopReason::Linger.request();
         if let Err(error) = ratchet_spawn::request_stop(&self.dir, &request) {
             tracing::warn!(spawn = %self.dir.id(), %error, "a lingering agent cannot be stopped");
         }
@@ -159,7 +161,9 @@ impl Watch {
         match ratchet_spawn::end_strays(&self.dir) {
             Ok(strays) if strays.is_empty() => {}
             Ok(strays) => reason.push_str(&format!("; {}", strays_note(&strays))),
-            Err(error) => reason.push_str(&format!("; its processes cannot be looked for: {error}")),
+            Err(error) => {
+                reason.push_str(&format!("; its processes cannot be looked for: {error}"))
+            }
         }
         self.finish(lost_end(&reason), None)
     }
@@ -190,9 +194,9 @@ fn lost_end(reason: &str) -> SessionEnd {
 fn session_end(record: &ExitRecord) -> SessionEnd {
     match &record.end {
         End::Exited { code } => SessionEnd::Exited(*code),
-        End::Signaled { signal, .. } => SessionEnd::Signaled(ratchet_spawn::signal_name(*signal)),
+        End::Signaled { signal, .. } => SessionEnd::Signaled(signal_name(*signal)),
         End::TimedOut { limit, after_ms, .. } => {
-            SessionEnd::TimedOut { limit: limit.as_str().to_owned(), after_ms: *after_ms }
+            SessionEnd::TimedOut { limit: word(*limit).to_owned(), after_ms: *after_ms }
         }
         End::Stopped { by, .. } if by == StopReason::Linger.as_str() => SessionEnd::Lingered,
         End::Stopped { by, .. } => SessionEnd::Stopped { by: by.clone() },
@@ -204,6 +208,14 @@ fn session_end(record: &ExitRecord) -> SessionEnd {
         End::NotStarted { message, code, .. } => {
             SessionEnd::NotStarted { error: message.clone(), code: *code }
         }
+    }
+}
+
+fn word(limit: TimeLimit) -> &'static str {
+    match limit {
+        TimeLimit::Start => "start",
+        TimeLimit::Idle => "idle",
+        TimeLimit::Wall => "wall",
     }
 }
 

@@ -1,11 +1,13 @@
 //! A live view of a spawn: its frames from any position on, then how it ended.
 
+use std::fs::File;
 use std::io;
 
 use crate::directory::SpawnDir;
 use crate::record::ExitRecord;
 use crate::spool::{Frame, Position, SpoolError, SpoolReader};
-use crate::standing::Lost;
+use crate::standing::{Lost, Standing, standing};
+use crate::watch::{News, Watch};
 
 /// What an attachment tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,25 +28,48 @@ pub enum AttachError {
     /// The spool cannot be read on.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-    /// The kernel or the disk refused.
+    /// The kernel or the disk refused. With many watchers: `fs.inotify.max_user_instances`.
     #[error("cannot watch the spawn")]
     Watch(#[source] io::Error),
 }
 
 /// A live view of a spawn. Any number of them may be open; none of them changes the spawn.
+///
+/// Reading is from the page cache, so it is done right here and not on a thread of its own.
 #[derive(Debug)]
 pub struct Attachment {
     dir: SpawnDir,
     reader: SpoolReader,
+    watch: Watch,
+    /// Held open, so that the lock can be asked about when its name is gone.
+    lock: Option<File>,
+    outlook: Outlook,
+}
+
+#[derive(Debug)]
+enum Outlook {
+    /// Something other than output happened, or this is the beginning.
+    Unknown,
+    /// It goes on.
+    Open,
+    /// It is over; what is in the spool is told first.
+    Over(Event),
 }
 
 impl Attachment {
-    /// Attaches at a position. The spawn need not have started. Must be called within a tokio runtime.
+    /// Attaches at a position. The spawn need not have started.
     ///
     /// # Errors
     /// [`AttachError::Watch`] if the folder cannot be watched.
     pub fn open(dir: &SpawnDir, position: Position) -> Result<Self, AttachError> {
-        Ok(Self { dir: dir.clone(), reader: SpoolReader::new(position) })
+        let watch = Watch::new(dir).map_err(AttachError::Watch)?;
+        let lock = match File::open(dir.lock_file()) {
+            Ok(file) => Some(file),
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => None,
+            Err(other) => return Err(AttachError::Watch(other)),
+        };
+        let reader = SpoolReader::new(position);
+        Ok(Self { dir: dir.clone(), reader, watch, lock, outlook: Outlook::Unknown })
     }
 
     /// Gives the position of the next frame.
@@ -53,12 +78,46 @@ impl Attachment {
         self.reader.position()
     }
 
-    /// Waits for the next event. Safe to drop at any time: nothing is lost, nothing is told twice.
+    /// Waits for the next event; after the last one, gives it again. A spawn that nobody starts has no event; see
+    /// [`crate::abandon`]. Safe to drop at any time: nothing is lost, nothing is told twice.
     ///
     /// # Errors
     /// As the variants of [`AttachError`] say.
     pub async fn next(&mut self) -> Result<Event, AttachError> {
-        self.reader.open(&self.dir).map_err(AttachError::Watch)?;
-        Err(AttachError::Watch(io::ErrorKind::Unsupported.into()))
+        // A long backlog must not keep other tasks of this thread waiting.
+        tokio::task::coop::consume_budget().await;
+        loop {
+            if let Some(frame) = self.next_frame()? {
+                return Ok(Event::Frame(frame));
+            }
+            match &self.outlook {
+                Outlook::Over(last) => return Ok(last.clone()),
+                // What was printed up to the end is in the spool by now, so it is read once more.
+                Outlook::Unknown => self.look().map_err(AttachError::Watch)?,
+                Outlook::Open => match self.watch.news().await {
+                    News::Output => {}
+                    News::Anything => self.outlook = Outlook::Unknown,
+                },
+            }
+        }
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Frame>, AttachError> {
+        if !self.reader.is_open() {
+            // Watched first and read then, or what is written in between would be missed.
+            self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)?;
+            self.reader.open(&self.dir).map_err(AttachError::Watch)?;
+        }
+        Ok(self.reader.next_frame()?)
+    }
+
+    fn look(&mut self) -> io::Result<()> {
+        self.outlook = match standing(&self.dir, self.lock.as_ref())? {
+            Standing::NeverStarted | Standing::Running(_) => Outlook::Open,
+            Standing::Abandoned => Outlook::Over(Event::Abandoned),
+            Standing::Ended(record) => Outlook::Over(Event::Ended(record)),
+            Standing::Lost(lost) => Outlook::Over(Event::Lost(lost)),
+        };
+        Ok(())
     }
 }

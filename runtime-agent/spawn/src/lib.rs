@@ -8,7 +8,9 @@
 //! **Invariant:** a spawn starts at most once. **Invariant:** nothing here knows what the command is for.
 
 mod attachment;
+mod cgroup;
 mod directory;
+mod hunt;
 mod id;
 mod launch;
 mod lock;
@@ -17,10 +19,13 @@ mod record;
 mod request;
 pub mod retention;
 pub mod shim;
+mod signal;
 mod spool;
 mod standing;
 mod stop;
 mod strays;
+mod wait;
+mod watch;
 
 pub use attachment::{AttachError, Attachment, Event};
 pub use directory::{DirectoryError, SpawnDir};
@@ -30,6 +35,7 @@ pub use record::{
     End, ExitRecord, Fate, Leader, MOST_STRAYS, NotStarted, Output, Stray, Tie, TimeLimit, Usage,
 };
 pub use request::{DEFAULT_GRACE_MS, Limits, Request, Stdin};
+pub use signal::signal_name;
 pub use spool::{Frame, Frames, LONGEST_FRAME, Position, SpoolError, Stream};
 pub use standing::{Lost, ProcessName, Standing, Started, abandon, probe};
 pub use stop::{StopRequest, request_stop};

@@ -1,11 +1,17 @@
-//! Sweeps away the folders of spawns that nobody needs any more. Never touches a spawn that may still run.
+//! Sweeps away the folders of spawns that nobody needs any more. Never touches a spawn that may still run or start.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use crate::directory::SpawnDir;
 use crate::id::SpawnId;
+use crate::standing::{Standing, probe};
+
+/// A folder without a name that nobody has touched for so long is not being worked on.
+const REMAINS_AFTER: Duration = Duration::from_secs(3600);
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,22 +25,95 @@ pub struct Keep {
 /// What a sweep did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// The spawns that were removed.
+    /// The spawns that were removed, the oldest first.
     pub removed: Vec<SpawnId>,
     /// The size of what is left, in bytes.
     pub left_bytes: u64,
 }
 
-/// Removes the folders of ended, abandoned and lost spawns beyond `limits`, except those in `keep`.
+/// Removes the folders of ended, abandoned and lost spawns beyond `limits`, except those in `keep`. Folders whose
+/// names are no spawn ids are not ours and stay.
 ///
 /// # Errors
-/// The disk's, when the root itself cannot be read; a folder that cannot be removed stays.
+/// The disk's, when the root itself cannot be read; a root that is not there holds nothing. A folder that cannot be
+/// looked at or removed stays.
 pub fn sweep(
     root: &Path,
     now: SystemTime,
     limits: &Keep,
     keep: &BTreeSet<SpawnId>,
 ) -> io::Result<Swept> {
-    let _ = (root, now, limits, keep);
-    Ok(Swept::default())
+    let mut spawns = spawns(root)?;
+    // They are in nobody's way; the next sweep tries again.
+    let _ = remove_remains(root, now);
+    spawns.sort_by(|one, other| (one.touched, one.dir.id()).cmp(&(other.touched, other.dir.id())));
+    let mut swept =
+        Swept { removed: Vec::new(), left_bytes: spawns.iter().map(|spawn| spawn.bytes).sum() };
+    for spawn in spawns {
+        let age = now.duration_since(spawn.touched).unwrap_or_default();
+        let too_old = limits.max_age.is_some_and(|max| age > max);
+        let too_much = limits.max_total_bytes.is_some_and(|max| swept.left_bytes > max);
+        let wanted = keep.contains(spawn.dir.id());
+        if (too_old || too_much) && !wanted && is_over(&spawn.dir) && remove(&spawn.dir).is_ok() {
+            swept.left_bytes -= spawn.bytes;
+            swept.removed.push(spawn.dir.id().clone());
+        }
+    }
+    Ok(swept)
+}
+
+struct Spawn {
+    dir: SpawnDir,
+    bytes: u64,
+    touched: SystemTime,
+}
+
+fn spawns(root: &Path) -> io::Result<Vec<Spawn>> {
+    let entries = match fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(other) => return Err(other),
+    };
+    let measured = |entry: io::Result<fs::DirEntry>| {
+        let id = SpawnId::parse(entry.ok()?.file_name().to_str()?).ok()?;
+        measure(SpawnDir::open(root, &id).ok()?).ok()
+    };
+    Ok(entries.filter_map(measured).collect())
+}
+
+fn measure(dir: SpawnDir) -> io::Result<Spawn> {
+    let mut spawn = Spawn { bytes: 0, touched: fs::metadata(dir.path())?.modified()?, dir };
+    for entry in fs::read_dir(spawn.dir.path())? {
+        let metadata = entry?.metadata()?;
+        spawn.bytes += metadata.len();
+        spawn.touched = spawn.touched.max(metadata.modified()?);
+    }
+    Ok(spawn)
+}
+
+fn is_over(dir: &SpawnDir) -> bool {
+    match probe(dir) {
+        Ok(Standing::Ended(_) | Standing::Abandoned | Standing::Lost(_)) => true,
+        Ok(Standing::NeverStarted | Standing::Running(_)) | Err(_) => false,
+    }
+}
+
+/// Removes a folder. It loses its name first, so that a sweep which is cut short leaves no half of a spawn.
+fn remove(dir: &SpawnDir) -> io::Result<()> {
+    let nameless = dir.path().with_file_name(format!(".{}.swept", dir.id()));
+    fs::rename(dir.path(), &nameless)?;
+    fs::remove_dir_all(nameless)
+}
+
+/// Removes what crashes have left of folders that were being made or swept. Their names begin with a dot.
+fn remove_remains(root: &Path, now: SystemTime) -> io::Result<()> {
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        let nameless = entry.file_name().as_encoded_bytes().starts_with(b".");
+        let touched = entry.metadata()?.modified()?;
+        if nameless && now.duration_since(touched).is_ok_and(|age| age > REMAINS_AFTER) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }

@@ -137,7 +137,7 @@ impl SpoolReader {
         self.file.is_some()
     }
 
-    /// Opens the file if it is there.
+    /// Opens the file if it is there; what it is called may be gone later.
     pub(crate) fn open(&mut self, dir: &SpawnDir) -> io::Result<()> {
         match File::open(dir.spool_file()) {
             Ok(file) => {

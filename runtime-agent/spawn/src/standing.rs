@@ -119,7 +119,7 @@ pub(crate) fn standing(dir: &SpawnDir, lock: Option<&File>) -> io::Result<Standi
 }
 
 /// The standing of a spawn whose lock nobody (else) holds.
-fn settled(dir: &SpawnDir) -> io::Result<Standing> {
+pub(crate) fn settled(dir: &SpawnDir) -> io::Result<Standing> {
     if let Some(ended) = ended(dir)? {
         return Ok(ended);
     }

@@ -4,6 +4,8 @@
 mod build;
 mod standalone;
 
+use serde::{Deserialize, Serialize};
+
 use crate::dag::DagError;
 use crate::manifest::{Phase, ProofOfWork};
 use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
@@ -139,7 +141,7 @@ pub enum Resume {
 }
 
 /// One proof-of-work to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proving {
     /// The phase to prove.
     pub phase: PhaseName,

@@ -3,7 +3,7 @@
 //! [`parse`] is the only way in, for every command. The order of changes is checked apart, in [`crate::dag`]: a manifest
 //! with a cycle can still be read, so that it can be shown and mended.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::name::{ChangeName, PhaseName};
@@ -57,7 +57,7 @@ pub struct ChangeIntent {
 }
 
 /// The command that proves a phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofOfWork {
     /// How the author thinks of the check; both kinds run alike.
     pub kind: ProofKind,
@@ -68,7 +68,7 @@ pub struct ProofOfWork {
 }
 
 /// The kinds of proof-of-work that `batch apply` can run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofKind {
     /// A command from inside the project.
@@ -163,6 +163,14 @@ impl ManifestError {
     }
 }
 
+impl ProofKind {
+    /// Returns the word used in files and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Word::as_str(self)
+    }
+}
+
 impl Word for ProofKind {
     const WORDS: &'static [(&'static str, Self)] =
         &[("integration", Self::Integration), ("blackbox", Self::Blackbox)];
@@ -170,15 +178,4 @@ impl Word for ProofKind {
 
 fn lines(issues: &[Issue]) -> String {
     issues.iter().map(|issue| format!("\n  {issue}")).collect()
-}
-
-impl ProofKind {
-    /// Returns the word used in files and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Integration => "integration",
-            Self::Blackbox => "blackbox",
-        }
-    }
 }

@@ -10,9 +10,10 @@ pub mod refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::change::ChangeFacts;
+use crate::decide::{Resume, Step};
 use crate::journal::{Entry, EntryKind, Via};
 use crate::name::{AgentName, SpawnId, StepKey};
-use crate::settings::Scope;
+use crate::settings::{GateMode, Scope};
 use crate::time::Timestamp;
 use crate::transition::StepKind;
 
@@ -60,6 +61,20 @@ pub enum SessionEnd {
         /// What is known.
         reason: String,
     },
+}
+
+/// What judging needs to know of a step. It is kept with the intent, so that any process can judge the session later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subject {
+    /// Whose step it is.
+    pub key: StepKey,
+    /// What kind of step it is.
+    pub kind: StepKind,
+    /// The approval gate in force when it began.
+    pub gate: GateMode,
+    /// It runs because a person answered or rejected: its completion has been asked for and need not park again.
+    pub is_reply: bool,
 }
 
 /// One entry that the agent reported during the session.
@@ -188,6 +203,15 @@ impl StepResult {
             spawn_id: None,
             notes: Vec::new(),
         }
+    }
+}
+
+impl Subject {
+    /// Takes from a step what judging needs.
+    #[must_use]
+    pub fn of(step: &Step, gate: GateMode) -> Self {
+        let is_reply = step.resume.as_ref().is_some_and(Resume::is_reply);
+        Self { key: step.key.clone(), kind: step.kind(), gate, is_reply }
     }
 }
 

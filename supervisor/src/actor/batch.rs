@@ -27,7 +27,7 @@ use crate::request::StopReason;
 use crate::runtime::Placed;
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
-use crate::store::lock::{LockError, StepLock};
+use crate::store::lock::StepLock;
 use crate::watch::{Heard, Watch};
 
 /// What a batch starts, and restarts, with.
@@ -155,6 +155,7 @@ impl Message<StepEnded> for Batch {
         caller.hear(StepEvent::Ended).await;
         let report = record::conclude(&self.args.house, &self.args.home, &running.inflight, seen);
         drop(lock);
+        self.args.house.sweep();
         caller.answer(report);
     }
 }
@@ -179,12 +180,10 @@ impl Batch {
         caller: Caller,
         me: &ActorRef<Self>,
     ) {
-        if !matches!(self.phase, Phase::Idle) {
-            caller.answer(Err(LockError::running_here(&self.args.home).into()));
-            return;
-        }
+        // Held by this very actor while a step runs, so a second request is refused here as it is in any other process.
         let house = &self.args.house;
-        let locked = StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
+        let locked =
+            StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
         let lock = match locked {
             Ok(lock) => lock,
             Err(error) => return caller.answer(Err(error.into())),
@@ -210,7 +209,7 @@ impl Batch {
                 self.phase = Phase::Placing(open, order.inflight.clone());
                 let place = Place { order, reply_to: me.clone() };
                 if self.args.runtime.tell(place).await.is_err() {
-                    let gone = PlacedReply { outcome: Err(Error::RuntimeGone) };
+                    let gone = PlacedReply { outcome: Err(Error::WatcherDied) };
                     drop(me.tell(gone).await);
                 }
             }
@@ -237,13 +236,7 @@ impl Batch {
         }
     }
 
-    async fn watch(
-        &mut self,
-        open: Open,
-        placed: Placed,
-        origin: Origin,
-        me: &ActorRef<Self>,
-    ) {
+    async fn watch(&mut self, open: Open, placed: Placed, origin: Origin, me: &ActorRef<Self>) {
         let Placed { inflight, dir, attachment, slot, shim } = placed;
         let started = Started {
             spawn: inflight.spawn.clone(),

@@ -7,7 +7,7 @@ use kameo::Actor;
 use kameo::actor::{ActorRef, WeakActorRef};
 use kameo::error::ActorStopReason;
 use kameo::message::{Context, Message};
-use ratchet_spawn::{SpawnDir, StopRequest};
+use ratchet_spawn::SpawnDir;
 use tokio::task::JoinHandle;
 
 use super::batch::Batch;
@@ -67,7 +67,7 @@ impl Message<Stop> for Step {
     type Reply = ();
 
     async fn handle(&mut self, Stop(by): Stop, _ctx: &mut Context<Self, ()>) {
-        if let Err(error) = ratchet_spawn::request_stop(&self.dir, &StopRequest::new(by.as_str())) {
+        if let Err(error) = ratchet_spawn::request_stop(&self.dir, &by.request()) {
             tracing::error!(spawn = %self.dir.id(), %error, "a step cannot be stopped");
         }
     }

@@ -1,22 +1,22 @@
 //! The command files: what a coding agent finds when a prompt tells it to run `/rct:propose`.
 //!
-//! A table of our own workflow texts, each agent's file format and path, and [`ensure`], which puts a missing file
-//! there before a spawn and leaves an existing one alone (spec `agents-and-runtimes` 5). `init` writes the same files
+//! A table of our own workflow texts, each tool's file format and path, and [`CommandFile::guarantee`], which puts a
+//! missing file there before a spawn and leaves an existing one alone (spec `agents-and-runtimes` 5). `init` writes the same files
 //! from the same table. What a prompt says is the engine's business.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ratchet_engine::settings::Locus;
+use ratchet_engine::name::AgentName;
+use ratchet_engine::outcome::Refusal;
+use ratchet_engine::settings::{AgentOverride, Locus};
 use ratchet_engine::transition::StepKind;
-use thiserror::Error;
 
 use super::Agent;
 use super::tool::Tool;
+use crate::environment::Environment;
 
 /// A workflow that a step delegates to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,14 +90,9 @@ impl CommandId {
     }
 
     /// Finds an id by its text.
-    ///
-    /// # Errors
-    /// Fails for a text that is no id.
-    pub fn parse(text: &str) -> Result<Self, CommandError> {
-        Self::ALL
-            .into_iter()
-            .find(|id| id.as_str() == text)
-            .ok_or_else(|| CommandError::Unknown { id: text.to_owned() })
+    #[must_use]
+    pub fn find(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|id| id.as_str() == text)
     }
 
     fn workflow(self) -> &'static Workflow {
@@ -128,86 +123,90 @@ impl From<StepKind> for CommandId {
 pub struct Roots {
     /// The project root.
     pub project: PathBuf,
-    /// Where Codex keeps its prompts: they do not belong to a project.
+    /// Where Codex keeps its prompts: they do not belong to a project. `None` if the user has no home.
     pub codex_home: Option<PathBuf>,
 }
 
-/// What [`ensure`] found or did.
+/// The file that the agent of one step will read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandFile {
+    tool: Tool,
+    id: CommandId,
+    path: Option<PathBuf>,
+}
+
+/// What [`CommandFile::guarantee`] found or did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ensured {
+pub enum Guaranteed {
     /// The file was there, and was left alone.
     Present,
     /// It was missing and has been written.
     Written,
 }
 
-/// Says why an agent will not find the command of its step.
-#[derive(Debug, Error)]
-pub enum CommandError {
-    /// There is no such command.
-    #[error("there is no rct command '{id}'")]
-    Unknown {
-        /// The text that was given.
-        id: String,
-    },
-    /// The agent will run where this process cannot write.
-    #[error(
-        "the rct command '{id}' ({token}) cannot be guaranteed where the agent would run: with locus 'remote' its \
-         workspace is on another machine, and '{path}' cannot be written there from here. Put the command files into \
-         the remote workspace yourself, or set locus to 'local' or 'docker'. No agent was started."
-    )]
-    Remote {
-        /// The command.
-        id: &'static str,
-        /// How the agent would have called it.
-        token: String,
-        /// The file it would have read.
-        path: String,
-    },
-    /// The agent keeps its commands in the user's home, and there is none.
-    #[error(
-        "the folder for the commands of codex is unknown: neither CODEX_HOME nor HOME is set; set one of them"
-    )]
-    NoHome,
-    /// The file could not be written.
-    #[error(
-        "the rct command '{id}' could not be written to '{}': {source}. Make that place writable, or put the file \
-         there yourself, then resume.",
-        path.display()
-    )]
-    Write {
-        /// The command.
-        id: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+impl CommandFile {
+    /// Finds the file for a step of `agent`; `None` for an agent that is not known, which reads none.
+    #[must_use]
+    pub fn of(agent: &AgentName, kind: StepKind, roots: &Roots) -> Option<Self> {
+        let tool = Tool::from(Agent::find(agent).ok()?);
+        let id = CommandId::from(kind);
+        Some(Self { tool, id, path: path(tool, id, roots) })
+    }
+
+    /// Makes sure that the command is where the agent will look for it, before anything is spawned.
+    ///
+    /// # Errors
+    /// Refuses a remote locus, where this process cannot write, and a file that cannot be written.
+    pub fn guarantee(&self, locus: Locus) -> Result<Guaranteed, Refusal> {
+        let token = token_of(self.tool, self.id);
+        let Some(path) = &self.path else {
+            let why = "neither CODEX_HOME nor HOME is set, so the command files of codex have no place; set one of them";
+            return Err(Refusal::Runtime { why: why.to_owned() });
+        };
+        let path_text = path.display().to_string();
+        match locus {
+            Locus::Remote => Err(Refusal::UnreachableLocus {
+                path: path_text,
+                token,
+                locus: "remote".to_owned(),
+            }),
+            Locus::Local | Locus::Docker => {
+                write_missing(path, &render(self.tool, self.id)).map_err(|error| {
+                    Refusal::CommandFile { path: path_text, token, why: error.to_string() }
+                })
+            }
+        }
+    }
 }
 
-/// Gives the text by which an agent calls a command.
+/// Gives the text by which `agent` calls the command of a step; one that is not known calls it as Claude Code does
+/// (spec `agents-and-runtimes` 6).
 #[must_use]
-pub fn token(tool: Tool, id: CommandId) -> String {
+pub fn token(agent: &AgentName, kind: StepKind) -> String {
+    token_of(Agent::find(agent).map_or(Tool::Claude, Tool::from), kind.into())
+}
+
+/// Gives the text by which a tool calls a command.
+#[must_use]
+pub fn token_of(tool: Tool, id: CommandId) -> String {
     format!("{}{}", token_prefix(tool), id.as_str())
 }
 
-/// Gives the path of a command's file: below the project root, or absolute.
-///
-/// # Errors
-/// Fails for Codex if the user has no home.
-pub fn path(tool: Tool, id: CommandId, roots: &Roots) -> Result<PathBuf, CommandError> {
+/// Gives the path of a command's file; `None` for Codex if the user has no home.
+#[must_use]
+pub fn path(tool: Tool, id: CommandId, roots: &Roots) -> Option<PathBuf> {
     let id = id.as_str();
-    Ok(match tool {
-        Tool::Claude => roots.project.join(format!(".claude/commands/rct/{id}.md")),
+    let in_project = match tool {
         Tool::Codex => {
-            let home = roots.codex_home.as_ref().ok_or(CommandError::NoHome)?;
-            home.join(format!("prompts/rct-{id}.md"))
+            return Some(roots.codex_home.as_ref()?.join(format!("prompts/rct-{id}.md")));
         }
-        Tool::Cursor => roots.project.join(format!(".cursor/commands/rct-{id}.md")),
-        Tool::Gemini => roots.project.join(format!(".gemini/commands/rct-{id}.md")),
-        Tool::GithubCopilot => roots.project.join(format!(".github/prompts/rct-{id}.prompt.md")),
-        Tool::Opencode => roots.project.join(format!(".opencode/commands/rct-{id}.md")),
-    })
+        Tool::Claude => format!(".claude/commands/rct/{id}.md"),
+        Tool::Cursor => format!(".cursor/commands/rct-{id}.md"),
+        Tool::Gemini => format!(".gemini/commands/rct-{id}.md"),
+        Tool::GithubCopilot => format!(".github/prompts/rct-{id}.prompt.md"),
+        Tool::Opencode => format!(".opencode/commands/rct-{id}.md"),
+    };
+    Some(roots.project.join(in_project))
 }
 
 /// Renders a command's file in the format of its tool (spec `cli-core` 4.1).
@@ -235,47 +234,26 @@ pub fn render(tool: Tool, id: CommandId) -> String {
     format!("---\n{header}---\n\n{body}")
 }
 
-/// Makes sure that the command is where the agent will look for it, before anything is spawned.
-///
-/// # Errors
-/// Fails for a remote locus, and if the file cannot be written; the text says what to do.
-pub fn ensure(
-    agent: Agent,
-    id: CommandId,
-    roots: &Roots,
-    locus: Locus,
-) -> Result<Ensured, CommandError> {
-    let tool = Tool::from(agent);
-    let path = path(tool, id, roots)?;
-    match locus {
-        Locus::Remote => Err(CommandError::Remote {
-            id: id.as_str(),
-            token: token(tool, id),
-            path: path.display().to_string(),
-        }),
-        Locus::Local | Locus::Docker => write_missing(&path, &render(tool, id))
-            .map_err(|source| CommandError::Write { id: id.as_str(), path, source }),
-    }
-}
-
 impl Roots {
-    /// Works the places out of the project root and the environment that the agent will have.
+    /// Works the places out of the environment that the agent will have: the process's, and what the user sets for it.
     #[must_use]
-    pub fn of(project: &Path, agent_env: &BTreeMap<OsString, OsString>) -> Self {
-        let set = |name: &str| {
-            agent_env.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
-        };
-        let codex_home = set("CODEX_HOME").or_else(|| Some(set("HOME")?.join(".codex")));
+    pub fn of(project: &Path, environment: &Environment, own: Option<&AgentOverride>) -> Self {
+        let own = |name: &str| own.and_then(|own| own.env.get(name)).map(PathBuf::from);
+        let codex_home = own("CODEX_HOME")
+            .or_else(|| environment.var_os("CODEX_HOME").map(PathBuf::from))
+            .filter(|home| !home.as_os_str().is_empty())
+            .or_else(|| {
+                Some(own("HOME").or(environment.home().map(PathBuf::from))?.join(".codex"))
+            });
         // The agent's working directory is the project root, so that is what a relative path is relative to.
-        let codex_home = codex_home.map(|home| project.join(home));
-        Self { project: project.to_owned(), codex_home }
+        Self { project: project.to_owned(), codex_home: codex_home.map(|home| project.join(home)) }
     }
 }
 
 /// Two spawns may do this at once; the first file stays.
-fn write_missing(path: &Path, text: &str) -> io::Result<Ensured> {
+fn write_missing(path: &Path, text: &str) -> io::Result<Guaranteed> {
     if path.is_file() {
-        return Ok(Ensured::Present);
+        return Ok(Guaranteed::Present);
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
@@ -287,8 +265,8 @@ fn write_missing(path: &Path, text: &str) -> io::Result<Ensured> {
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
-        Ok(_) => Ok(Ensured::Written),
-        Err(_) if path.is_file() => Ok(Ensured::Present),
+        Ok(_) => Ok(Guaranteed::Written),
+        Err(_) if path.is_file() => Ok(Guaranteed::Present),
         Err(error) => Err(error.error),
     }
 }

@@ -101,7 +101,7 @@ fn status_in(lower: &str) -> Option<u64> {
     ["status", "error"].into_iter().find_map(|word| {
         lower.match_indices(word).find_map(|(at, _)| {
             let after = &lower[at + word.len()..];
-            let number = after.trim_start_matches(|c: char| c == ':' || c == '=' || c == ' ');
+            let number = after.trim_start_matches([':', '=', ' ']);
             let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
             let status = digits.parse().ok()?;
             (400..=599).contains(&status).then_some(status)

@@ -60,11 +60,13 @@ pub fn render<'a>(event: &'a AgentEvent<'_>, put: &mut dyn FnMut(Piece<'a>)) {
             line.end();
         }
         AgentEvent::ToolResult { lines, more, error } => {
-            line.borrow(Style::Faint, "  ↳ ");
+            line.borrow(Style::Faint, "  ↳");
             if *error {
-                line.borrow(Style::Bad, if lines.is_empty() { "error" } else { "error: " });
+                line.borrow(Style::Bad, if lines.is_empty() { " error" } else { " error:" });
             }
-            line.own(Style::Faint, preview(lines, *more));
+            if !lines.is_empty() {
+                line.own(Style::Faint, format!(" {}", preview(lines, *more)));
+            }
             line.end();
         }
         AgentEvent::Retry { attempt, delay_ms, reason } => {

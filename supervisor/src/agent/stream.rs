@@ -194,17 +194,17 @@ impl AgentStream {
 impl Reader {
     fn read(&mut self, line: Line<'_>, sink: Sink<'_>) {
         let Self { parser, facts } = self;
-        if line.part == Part::Whole && !matches!(parser, Parser::Raw) {
-            if let Some(json) = Json::object(line.bytes) {
-                let mut noting = |event: AgentEvent<'_>| {
-                    facts.note(&event);
-                    sink(event);
-                };
-                if parser.event(&json, &mut noting) == Known::Yes {
-                    facts.saw_event = true;
-                    return;
-                }
-            }
+        let event = match (line.part, &parser) {
+            (Part::Piece | Part::Tail, _) | (Part::Whole, Parser::Raw) => None,
+            (Part::Whole, _) => Json::object(line.bytes),
+        };
+        let mut noting = |event: AgentEvent<'_>| {
+            facts.note(&event);
+            sink(event);
+        };
+        if event.is_some_and(|json| parser.event(&json, &mut noting) == Known::Yes) {
+            facts.saw_event = true;
+            return;
         }
         parser.flush(sink);
         let ends_line = matches!(line.part, Part::Whole | Part::Tail);

@@ -1,17 +1,17 @@
 //! Works out everything one spawn needs. It reads; it writes only the agent's command file, which has to be there before
 //! any agent starts.
 
-use std::path::Path;
-
 use ratchet_engine::decide::{Proving, Step, Work};
 use ratchet_engine::instructions::{self, Wording};
 use ratchet_engine::name::{AgentName, SpawnId};
 use ratchet_engine::outcome::{ModelSource, Refusal, StepResult, Subject};
-use ratchet_engine::settings::{AgentSpec, Settings};
+use ratchet_engine::settings::{AgentSpec, Settings, agent_timeout_ms};
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
-use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, command, environment};
+use super::approved;
+use crate::agent::command::{self, CommandFile, Roots};
+use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, environment};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel};
 use crate::git;
@@ -42,12 +42,17 @@ pub(super) fn step(
         *branches = Some(git::branches(house.project.root(), group.as_ref()));
     }
     let spawn = house.new_spawn_id();
+    let project = &house.project;
+    let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
+    // Before anything of ours is written into the tree.
+    let note = match step.change() {
+        Some(change) => approved::note(house, change, &entries)?,
+        None => None,
+    };
     let call = match call(house, &step, context) {
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
     };
-    let run = house.project.layout().run(home);
-    let project = &house.project;
     let before = match step.change() {
         Some(change) => Some(change::facts_of(project.layout(), change)?),
         None => None,
@@ -79,9 +84,8 @@ pub(super) fn step(
         limits: agent_limits(house, context.settings),
     };
     let inflight = Inflight {
-        journal_count: journal::count_of(&run, &step.key)?,
-        agent: Some(call.spec.agent.clone()),
-        via: call.invocation.via,
+        journal_count: entries.len(),
+        notes: Vec::from_iter(note),
         ..Inflight::new(
             spawn,
             step.key.clone(),
@@ -89,6 +93,8 @@ pub(super) fn step(
                 subject: Subject::of(&step, context.settings.gate),
                 change: step.change().cloned(),
                 before,
+                agent: call.spec.agent.clone(),
+                via: call.invocation.via,
                 model: model_source(&call.spec, step.kind(), context, &call.invocation),
             }),
             context.settings.locus,
@@ -158,9 +164,10 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
     {
         return Err(Refusal::OverrideNotAllowed);
     }
-    let spec = settings.agent_spec(step.kind());
-    let file = command::CommandFile::of(&spec.agent, step.kind(), project.root(), project.environment());
-    if let Some(file) = &file {
+    let spec = spec_for(settings, step.kind());
+    let own = settings.agents.get(&spec.agent);
+    let roots = Roots::of(project.root(), project.environment(), own);
+    if let Some(file) = CommandFile::of(&spec.agent, step.kind(), &roots) {
         file.guarantee(settings.locus)?;
     }
     let token = command::token(&spec.agent, step.kind());
@@ -169,6 +176,12 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
         None => adapter_call(house, &spec, settings)?,
     };
     Ok(Call { spec, token, invocation })
+}
+
+fn spec_for(settings: &Settings, stage: StepKind) -> AgentSpec {
+    let named = settings.agent.as_ref().and_then(|choice| choice.of(stage));
+    let default = || AgentSpec { agent: AgentName::new(Agent::Claude.id()), model: None };
+    named.cloned().unwrap_or_else(default)
 }
 
 fn adapter_call(
@@ -200,7 +213,7 @@ fn facts(house: &House, agent: Agent) -> LocusFacts {
         program: agent
             .binaries()
             .iter()
-            .find(|binary| environment.find_program(Path::new(binary)).is_some())
+            .find(|binary| environment.find_program(binary).is_some())
             .map(|binary| (*binary).to_owned()),
         as_root: rustix::process::geteuid().is_root(),
         marked_sandbox: environment.var("IS_SANDBOX").is_some(),
@@ -220,9 +233,8 @@ fn model_source(
 }
 
 fn agent_limits(house: &House, settings: &Settings) -> Limits {
-    let from_environment =
-        house.project.environment().var("RATCHET_AGENT_TIMEOUT_MS").unwrap_or_default();
-    let wall = ratchet_engine::settings::agent_timeout_ms(from_environment, settings);
+    let from_environment = house.project.environment().var("RATCHET_AGENT_TIMEOUT_MS");
+    let wall = agent_timeout_ms(from_environment, settings.agent_timeout_ms);
     Limits {
         start_ms: settings.agent_start_timeout_ms,
         idle_ms: settings.agent_idle_timeout_ms,
@@ -245,7 +257,7 @@ impl House {
 
     /// Says how an agent calls this program: `ratchet` where its `PATH` has this very binary, else by its path.
     fn word_for_ratchet(&self) -> String {
-        let found = self.project.environment().find_program(Path::new("ratchet"));
+        let found = self.project.environment().find_program("ratchet");
         match found {
             Some(_) => "ratchet".to_owned(),
             None => self.options.ratchet.display().to_string(),

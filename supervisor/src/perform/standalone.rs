@@ -4,13 +4,13 @@ use ratchet_engine::decide::{Resume, Step};
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{StepResult, StepState};
 use ratchet_engine::park::{Park, ParkKind};
+use ratchet_engine::permission::Escalation;
 use ratchet_engine::settings::Settings;
 use ratchet_engine::transition::Transition;
 
 use crate::error::Error;
 use crate::house::House;
-use crate::request::{ChangeStepRequest, Force};
-use crate::store::change;
+use crate::request::ChangeStepRequest;
 use crate::store::layout::RunHome;
 use crate::store::run_state::RunState;
 
@@ -34,8 +34,8 @@ pub(super) fn prepare(
     home: &RunHome,
     request: &ChangeStepRequest,
 ) -> Result<Prepared, Error> {
-    precondition(house, request)?;
-    let settings = house.project.settings_with(&request.assignments)?;
+    house.project.admit(&request.change, request.transition, request.readiness)?;
+    let settings = house.project.settings(None, Escalation::Clamped)?.with_flags(&request.flags)?;
     let key = StepKey::of_change(&request.change);
     let park = RunState::read(&house.project.layout().run(home))?.park(&key);
     if let Some(park) = park.as_ref().filter(|park| park.is_unresolved()) {
@@ -49,31 +49,6 @@ pub(super) fn prepare(
         park.as_ref().and_then(Resume::of),
     );
     Ok(Prepared::Ready(Box::new(Ready { step, settings })))
-}
-
-fn precondition(house: &House, request: &ChangeStepRequest) -> Result<(), Error> {
-    let change = &request.change;
-    let facts = change::facts_of(house.project.layout(), change)?;
-    let forced = request.force == Force::Yes;
-    match request.transition {
-        // A folder that holds run state only is what an earlier attempt left.
-        Transition::Propose if change::has_content(house.project.layout(), change)? => {
-            Err(Error::ChangeExists { change: change.clone() })
-        }
-        Transition::Propose => Ok(()),
-        Transition::Apply | Transition::Verify if !facts.exists => {
-            Err(Error::ChangeMissing { change: change.clone() })
-        }
-        Transition::Apply if !facts.has_plan && !forced => {
-            Err(Error::NoPlan { change: change.clone() })
-        }
-        Transition::Verify if !facts.applied() && !forced => Err(Error::UnfinishedTasks {
-            change: change.clone(),
-            done: facts.tasks_complete,
-            total: facts.tasks_total,
-        }),
-        Transition::Apply | Transition::Verify => Ok(()),
-    }
 }
 
 /// The result of a step that waits for a person: nothing is spawned, nothing is journaled (spec `step-and-outcome` 4).

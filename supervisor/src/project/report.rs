@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Project;
 use crate::error::Error;
 use crate::store::approved::approval_hash;
-use crate::store::inflight::Inflight;
+use crate::store::inflight::{Inflight, Task};
 use crate::store::journal::{self, Writer};
 use crate::store::layout::{RunDir, RunHome};
 use crate::store::run_state::RunState;
@@ -237,7 +237,10 @@ impl StepAt<'_> {
 /// Returns the kind of the step that is running under this key, so that a rejected one can run again (OQ-5).
 fn running_kind(step: &StepAt<'_>) -> Option<StepKind> {
     let inflight = Inflight::read(&step.run).ok()??;
-    (inflight.key == *step.key).then_some(inflight.kind)
+    match inflight.task {
+        Task::Step(task) if inflight.key == *step.key => Some(task.subject.kind),
+        Task::Step(_) | Task::Proof(_) => None,
+    }
 }
 
 impl Report {

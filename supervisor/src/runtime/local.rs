@@ -1,12 +1,13 @@
 //! A process on this machine, under a shim of its own.
 
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 
 use ratchet_spawn::{Attachment, Position, SpawnDir, launch};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Placed;
+use crate::agent::ExtraFile;
 use crate::error::Error;
 use crate::house::House;
 use crate::order::Order;
@@ -19,25 +20,22 @@ pub(super) fn start(
     slot: OwnedSemaphorePermit,
 ) -> Result<Placed, Error> {
     let root = spawns_root(house.project.environment()).ok_or(Error::NoHome)?;
-    let failed = |source| Error::SpawnFailed { source };
-    let dir = SpawnDir::create(&root, &order.request).map_err(|error| failed(error.into()))?;
-    write_files(&order, &dir).map_err(|error| failed(error.into()))?;
+    let dir = SpawnDir::create(&root, &order.request).map_err(Error::spawn_failed)?;
+    write_files(&order.files, &dir).map_err(Error::spawn_failed)?;
     // Watching begins before the shim does, so that nothing can be missed.
-    let attachment =
-        Attachment::open(&dir, Position::START).map_err(|error| failed(error.into()))?;
-    let shim = launch(&dir, &house.options.shim, &order.variables.0)
-        .map_err(|error| failed(error.into()))?;
+    let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
+    let shim = launch(&dir, &house.options.shim, order.variables.0).map_err(Error::spawn_failed)?;
     Ok(Placed { inflight: order.inflight, dir, attachment, slot: Some(slot), shim: Some(shim) })
 }
 
-fn write_files(order: &Order, dir: &SpawnDir) -> std::io::Result<()> {
-    for file in &order.files {
+fn write_files(files: &[ExtraFile], dir: &SpawnDir) -> std::io::Result<()> {
+    for file in files {
         std::fs::OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(dir.path().join(file.name))?
-            .write_all(&file.contents)?;
+            .write_all(&file.bytes)?;
     }
     Ok(())
 }

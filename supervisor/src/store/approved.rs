@@ -50,15 +50,13 @@ fn is_left_out(path: &Path) -> bool {
 }
 
 /// Hashes files by path, kind and content, in the order of their paths.
-fn hash_of(
-    root: &Path,
-    walks: impl IntoIterator<Item = WalkBuilder>,
-) -> Result<String, FileError> {
+fn hash_of(root: &Path, walks: impl IntoIterator<Item = WalkBuilder>) -> Result<String, FileError> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in walks.into_iter().flat_map(|walk| walk.build()) {
         match entry {
             Ok(entry) => paths.push(entry.into_path()),
-            Err(error) if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound) => {}
+            Err(error) if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound) => {
+            }
             Err(error) => {
                 let text = error.to_string();
                 let error = error.into_io_error().unwrap_or_else(|| io::Error::other(text));
@@ -132,7 +130,10 @@ mod tests {
         put(".ratchet/batches/b/run/journal.jsonl", "x");
         put(".ratchet/changes/a/.run/state.json", "x");
         put("build/out", "x");
-        assert_eq!((hash(StepKind::Propose), hash(StepKind::Apply)), (proposed.clone(), applied.clone()));
+        assert_eq!(
+            (hash(StepKind::Propose), hash(StepKind::Apply)),
+            (proposed.clone(), applied.clone())
+        );
         put("src/main.c", "int other;");
         assert_eq!(hash(StepKind::Propose), proposed);
         assert_ne!(hash(StepKind::Apply), applied);

@@ -56,7 +56,8 @@ pub fn stamp(
 ) -> Result<Created, FileError> {
     // A JSON text is a YAML text; a plain word needs no quotes.
     let plain = schema.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    let schema = if plain { schema.to_owned() } else { serde_json::Value::from(schema).to_string() };
+    let schema =
+        if plain { schema.to_owned() } else { serde_json::Value::from(schema).to_string() };
     let text = format!("schema: {schema}\ncreated: {date}\n");
     file::create(&layout.change(change).metadata(), text.as_bytes())
 }

@@ -215,7 +215,11 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// Makes a temporary file; it removes itself unless it gets a name. The process's umask is taken off the mode.
 pub(crate) fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mode = Permissions::from_mode(mode);
-    tempfile::Builder::new().prefix(".ratchet-").suffix(".tmp").permissions(mode).tempfile_in(folder)
+    tempfile::Builder::new()
+        .prefix(".ratchet-")
+        .suffix(".tmp")
+        .permissions(mode)
+        .tempfile_in(folder)
 }
 
 /// Makes a rename, a new file or a removal in a folder last through a power cut.

@@ -2,11 +2,12 @@
 //! finds it goes on from there (`recover`), and never starts the same intent twice.
 
 use ratchet_engine::change::ChangeFacts;
+use ratchet_engine::decide::Proving;
 use ratchet_engine::journal::Via;
-use ratchet_engine::name::{ChangeName, PhaseName, SpawnId, StepKey};
-use ratchet_engine::outcome::ModelSource;
-use ratchet_engine::settings::{GateMode, Locus};
-use ratchet_engine::transition::StepKind;
+use ratchet_engine::name::{AgentName, ChangeName, SpawnId, StepKey};
+use ratchet_engine::outcome::{ModelSource, Subject};
+use ratchet_engine::settings::{Locus, ProofPolicy};
+use ratchet_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -20,7 +21,7 @@ mod tests;
 /// The format that this version writes.
 pub const VERSION: u32 = 1;
 
-/// A step that was started, with all that is needed to judge it later.
+/// A spawn that was asked for, with all that is needed to judge it later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inflight {
@@ -30,35 +31,46 @@ pub struct Inflight {
     pub spawn: SpawnId,
     /// Whose step it is.
     pub key: StepKey,
-    /// What kind of step it is.
-    pub kind: StepKind,
-    /// The change that the step moves, if it moves one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<ChangeName>,
-    /// The phase that frames the step.
-    pub phase: PhaseName,
-    /// What a person said before the step; a step that resumes does not park for approval again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumed: Option<Resumed>,
-    /// The approval gate that was in force.
-    pub gate: GateMode,
+    /// What it is for.
+    pub task: Task,
     /// Entries of this key before the spawn; later ones are the session's.
     pub journal_count: usize,
+    /// Where it runs.
+    pub locus: Locus,
+    /// How it is reached there: a worker's name or a container's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<String>,
+    /// When it was asked for, ISO-8601 in UTC.
+    pub started_at: String,
+    /// What else a person should be told with the result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What a spawn is for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Task {
+    /// A step of an agent.
+    Step(StepTask),
+    /// A proof-of-work.
+    Proof(ProofTask),
+}
+
+/// What judging a step needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepTask {
+    /// The step.
+    pub subject: Subject,
+    /// The change that it moves, if it moves one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<ChangeName>,
     /// The change's folder before the spawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<ChangeFacts>,
-    /// Where the agent runs.
-    pub locus: Locus,
-    /// How the agent is reached there: a worker's name or a container's id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reach: Option<String>,
-    /// The boot in which it was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot_id: Option<String>,
-    /// When it was started, ISO-8601 in UTC.
-    pub started_at: String,
-    /// The agent.
-    pub agent: String,
+    /// The agent that was asked for.
+    pub agent: AgentName,
     /// The model that was named, and by whom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSource>,
@@ -67,16 +79,14 @@ pub struct Inflight {
     pub via: Option<Via>,
 }
 
-/// What kind of word of a person the step resumes with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Resumed {
-    /// An answer to its question.
-    Answered,
-    /// An approval.
-    Approved,
-    /// A rejection.
-    Rejected,
+/// What judging a proof-of-work needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofTask {
+    /// The phase and its condition.
+    pub proving: Proving,
+    /// The policy that was in force.
+    pub policy: ProofPolicy,
 }
 
 /// What stands in the way of an intent.
@@ -112,6 +122,22 @@ pub enum InflightError {
 }
 
 impl Inflight {
+    /// Makes an intent of this version.
+    #[must_use]
+    pub fn new(spawn: SpawnId, key: StepKey, task: Task, locus: Locus, now: Timestamp) -> Self {
+        Self {
+            version: VERSION,
+            spawn,
+            key,
+            task,
+            journal_count: 0,
+            locus,
+            reach: None,
+            started_at: now.to_string(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Reads the intent, if there is one. A newer format is read as long as this version's members are in it.
     ///
     /// # Errors
@@ -133,7 +159,7 @@ impl Inflight {
         };
         // Both become paths, and a file may hold anything.
         SpawnId::parse(found.spawn.as_str()).map_err(|error| broken(error.to_string()))?;
-        if let Some(change) = &found.change {
+        if let Task::Step(StepTask { change: Some(change), .. }) = &found.task {
             ChangeName::parse(change.as_str()).map_err(|error| broken(error.to_string()))?;
         }
         Ok(Some(found))

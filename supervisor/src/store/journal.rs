@@ -174,7 +174,24 @@ pub fn is_concluded(run: &RunDir, spawn: &SpawnId) -> Result<bool, FileError> {
     read_blocks(run, |lines| {
         for line in lines_of(lines) {
             found |= id.find(line).is_some()
-                && parse_line(line).is_some_and(|entry| entry.spawn.as_deref() == Some(spawn.as_str()));
+                && parse_line(line)
+                    .is_some_and(|entry| entry.spawn.as_deref() == Some(spawn.as_str()));
+        }
+    })?;
+    Ok(found)
+}
+
+/// Reads the entries that conclude a spawn, oldest first.
+///
+/// # Errors
+/// As [`read_view`].
+pub fn conclusions(run: &RunDir) -> Result<Vec<ReadEntry<'static>>, FileError> {
+    let member = memmem::Finder::new(b"\"spawn\"");
+    let mut found = Vec::new();
+    read_blocks(run, |lines| {
+        for line in lines_of(lines).filter(|line| member.find(line).is_some()) {
+            let concluding = parse_line(line).filter(|entry| entry.spawn.is_some());
+            found.extend(concluding.map(ReadEntry::into_owned));
         }
     })?;
     Ok(found)

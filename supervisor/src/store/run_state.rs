@@ -161,7 +161,9 @@ fn park_of(key: &str, value: &Value) -> Option<Park> {
         answer: text("answer"),
         feedback: text("feedback"),
         approved: value.get("approved").and_then(Value::as_bool),
-        transition: StepKind::ALL.into_iter().find(|kind| Some(kind.as_str()) == transition.as_deref()),
+        transition: StepKind::ALL
+            .into_iter()
+            .find(|kind| Some(kind.as_str()) == transition.as_deref()),
     })
 }
 

@@ -45,7 +45,10 @@ impl Scene {
 
     /// Runs one test of this binary by a shell line in which `"$@"` is its command.
     pub(crate) fn run_test(&self, line: &str, test: &str) -> Output {
-        #[expect(clippy::disallowed_methods, reason = "a test's own process, not a child of the product")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a test's own process, not a child of the product"
+        )]
         let mut shell = Command::new("sh");
         shell.args(["-c", line, "sh"]).arg(std::env::current_exe().unwrap());
         shell.args(["--exact", test, "--nocapture"]).env(SCENE, self.layout.root());

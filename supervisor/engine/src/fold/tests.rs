@@ -9,7 +9,8 @@ const VERIFIED: &str =
 const MARKER: &str =
     r#"{"change":"proof-of-work:p1","kind":"proof-of-work-invalidated","message":"?"}"#;
 
-fn proof(phase: &str, passed: bool) -> String {
+/// A proof entry; `passed` is `true` or `false`.
+fn proof(phase: &str, passed: &str) -> String {
     format!(
         r#"{{"change":"proof-of-work:{phase}","kind":"proof-of-work","message":"?","proof":{{"phase":"{phase}","passed":{passed},"gatePassed":{passed},"policy":"hard-gate","reason":"nonzero-exit","detail":"?"}}}}"#
     )
@@ -43,7 +44,7 @@ fn opened_pull_requests_are_kept_by_key() {
 // B-M22 B-M23 B-M25
 #[test]
 fn of_two_proofs_of_a_phase_the_later_counts() {
-    let view = view(&[&proof("p1", false), &proof("p2", true), &proof("p1", true), VERIFIED]);
+    let view = view(&[&proof("p1", "false"), &proof("p2", "true"), &proof("p1", "true"), VERIFIED]);
     assert!(view.proofs["p1"].passed && view.proofs["p2"].passed);
     assert!(!view.proofs.contains_key("p3"));
     let without = r#"{"change":"proof-of-work:p1","kind":"proof-of-work","message":"?"}"#;
@@ -53,7 +54,7 @@ fn of_two_proofs_of_a_phase_the_later_counts() {
 // B-M21 B-M26
 #[test]
 fn a_marker_takes_back_its_own_phase_until_the_next_record() {
-    let (failed, passed, other) = (proof("p1", false), proof("p1", true), proof("p2", false));
+    let (failed, passed, other) = (proof("p1", "false"), proof("p1", "true"), proof("p2", "false"));
     let taken_back = view(&[&failed, &other, MARKER]);
     assert_eq!(taken_back.proofs.keys().collect::<Vec<_>>(), ["p2"]);
     assert!(view(&[&failed, &other, MARKER, &passed]).proofs["p1"].passed);
@@ -99,8 +100,8 @@ fn any_line() -> impl Strategy<Value = String> {
             kind.as_str()
         )
     });
-    let record =
-        (1..3u8, any::<bool>()).prop_map(|(phase, passed)| proof(&format!("p{phase}"), passed));
+    let record = (1..3u8, any::<bool>())
+        .prop_map(|(phase, passed)| proof(&format!("p{phase}"), &passed.to_string()));
     prop_oneof![4 => entry, 2 => record, 1 => Just(MARKER.to_owned()), 1 => "[ -~]{0,20}"]
 }
 

@@ -3,17 +3,17 @@
 //! it does not know.
 
 use super::{Session, SessionEnd};
-use crate::decide::Step;
 use crate::settings::Scope;
+use crate::transition::StepKind;
 
 /// Gives the hint, if the end looks like one that the arguments brought about: a real exit code other than 0, no entry
 /// in the journal, and no stand-in for the agent.
-pub(super) fn hint(step: &Step, session: &Session) -> Option<String> {
+pub(super) fn hint(kind: StepKind, session: &Session) -> Option<String> {
     let real_failure = matches!(session.end, SessionEnd::Exited(code) if code != 0);
     if !real_failure || !session.reports.is_empty() || session.via.is_some() {
         return None;
     }
-    rejected_option(session).or_else(|| named_model(step, session))
+    rejected_option(session).or_else(|| named_model(kind, session))
 }
 
 fn rejected_option(session: &Session) -> Option<String> {
@@ -30,9 +30,8 @@ fn rejected_option(session: &Session) -> Option<String> {
     ))
 }
 
-/// Standalone steps have no supplying scope, so they get no hint.
-fn named_model(step: &Step, session: &Session) -> Option<String> {
-    step.batch.as_ref()?;
+/// Standalone steps have no supplying scope, so their sessions name no model and they get no hint.
+fn named_model(kind: StepKind, session: &Session) -> Option<String> {
     let source = session.model.as_ref()?;
     let place = match source.scope {
         Scope::Default => "the default",
@@ -43,7 +42,7 @@ fn named_model(step: &Step, session: &Session) -> Option<String> {
     Some(format!(
         "The \"{stage}\" stage ran agent \"{agent}\" with model \"{model}\", as set by {place}. \
          If this model id is invalid, correct the agent setting in {place} and resume.",
-        stage = step.kind(),
+        stage = kind,
         agent = source.agent,
         model = source.model,
     ))

@@ -2,11 +2,9 @@
 
 use super::attribution;
 use super::evidence;
-use super::{Report, Session, StepResult, StepState, Verdict};
+use super::{Report, Session, StepResult, StepState, Subject, Verdict};
 use crate::approval::parks_for_approval;
-use crate::decide::Step;
 use crate::journal::EntryKind;
-use crate::settings::GateMode;
 use crate::transition::StepKind;
 
 /// How much of a transcript goes into a result, in characters.
@@ -22,12 +20,12 @@ struct Conclusion {
 }
 
 /// Judges what an agent's session amounts to. The seed calls it `mapSessionToOutcome`.
-pub fn judge(step: &Step, gate: GateMode, session: &Session) -> Verdict {
-    let kind = step.kind();
-    let conclusion = conclude(step, gate, session);
+pub fn judge(subject: &Subject, session: &Session) -> Verdict {
+    let kind = subject.kind;
+    let conclusion = conclude(subject, session);
     let entry_kind = entry_kind(conclusion.state, kind);
     let entry_message = conclusion.message.clone();
-    let mut result = StepResult::new(conclusion.state, step.key.clone(), kind);
+    let mut result = StepResult::new(conclusion.state, subject.key.clone(), kind);
     result.blocker = conclusion.blocker;
     result.approval_request = conclusion.approval_request;
     result.detail = conclusion.detail;
@@ -39,8 +37,8 @@ pub fn judge(step: &Step, gate: GateMode, session: &Session) -> Verdict {
     Verdict { result, entry_kind, entry_message }
 }
 
-fn conclude(step: &Step, gate: GateMode, session: &Session) -> Conclusion {
-    let kind = step.kind();
+fn conclude(subject: &Subject, session: &Session) -> Conclusion {
+    let kind = subject.kind;
     let reported =
         |wanted: fn(EntryKind) -> bool| session.reports.iter().find(|report| wanted(report.kind));
     if let Some(question) = reported(is_question) {
@@ -48,7 +46,7 @@ fn conclude(step: &Step, gate: GateMode, session: &Session) -> Conclusion {
     }
     let failure = session.end.failure();
     match (reported(is_completion), failure) {
-        (None, Some(how)) => failed(step, session, &how),
+        (None, Some(how)) => failed(kind, session, &how),
         (None, None) => silent(kind, session),
         (Some(completion), failure) => {
             let mismatch = evidence::mismatch(kind, session, &completion.message);
@@ -60,7 +58,7 @@ fn conclude(step: &Step, gate: GateMode, session: &Session) -> Conclusion {
                      review and resume."
                 ))
             } else {
-                completed(step, gate, completion)
+                completed(subject, completion)
             }
         }
     }
@@ -75,8 +73,7 @@ fn asked(question: &Report, kind: StepKind) -> Conclusion {
 }
 
 /// Branch 2: a bad end and no completion.
-fn failed(step: &Step, session: &Session, how: &str) -> Conclusion {
-    let kind = step.kind();
+fn failed(kind: StepKind, session: &Session, how: &str) -> Conclusion {
     let blocker = format!("Agent {how} without reporting completion.");
     let message = session.end.failure_message(kind);
     let tail = transcript(&session.stderr, &session.stdout);
@@ -84,7 +81,7 @@ fn failed(step: &Step, session: &Session, how: &str) -> Conclusion {
         Some(reason) => joined(reason, &tail),
         None => tail,
     };
-    let Some(hint) = attribution::hint(step, session) else {
+    let Some(hint) = attribution::hint(kind, session) else {
         return Conclusion { blocker: Some(blocker), detail: Some(tail), ..blocked(message) };
     };
     Conclusion {
@@ -95,11 +92,10 @@ fn failed(step: &Step, session: &Session, how: &str) -> Conclusion {
 }
 
 /// Branches 3c and 3d: a completion that holds.
-fn completed(step: &Step, gate: GateMode, completion: &Report) -> Conclusion {
-    let kind = step.kind();
-    let is_reply = step.resume.as_ref().is_some_and(|resume| resume.is_reply());
+fn completed(subject: &Subject, completion: &Report) -> Conclusion {
+    let kind = subject.kind;
     let summary = completion.message.clone();
-    if parks_for_approval(gate, kind) && !is_reply {
+    if parks_for_approval(subject.gate, kind) && !subject.is_reply {
         return Conclusion {
             state: StepState::AwaitingApproval,
             blocker: None,

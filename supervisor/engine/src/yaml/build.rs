@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_yaml::granit_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag, options};
+use serde_yaml::granit_parser::{
+    ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag, options,
+};
 
 use super::{
     MAX_ALIASED_BYTES, MAX_ALIASED_NODES, MAX_DEPTH, Member, Node, Value, YamlError, YamlProblem,
@@ -15,7 +17,7 @@ pub(super) fn tree(text: &str) -> Result<Node, YamlError> {
     for event in Parser::new_from_str_with_options(text, options! { emit_comments: false }) {
         let (event, span) = event.map_err(|error| {
             let (line, column) = place(error.marker());
-            YamlProblem::Syntax(error.info()).at(line, column)
+            problem_of(&error).at(line, column)
         })?;
         builder.take(event, &span)?;
     }
@@ -244,6 +246,15 @@ fn measure(node: &Node) -> (Size, usize) {
         Value::List(_) | Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     };
     (size, height)
+}
+
+/// The scanner has a limit on depth too, and looks ahead, so that it may be the first to see it.
+fn problem_of(error: &ScanError) -> YamlProblem {
+    if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
+        YamlProblem::TooDeep
+    } else {
+        YamlProblem::Syntax(error.info())
+    }
 }
 
 fn place(marker: &Marker) -> (u32, u32) {

@@ -113,7 +113,7 @@ impl Reader {
 
     pub(crate) fn positive_integer(&mut self, trail: &Trail<'_>, node: &Node) -> Option<u64> {
         let integer = node.as_number().and_then(whole_number);
-        self.expect(trail, node, "a whole number above 0", integer)
+        self.expect(trail, node, "a whole number from 1 to 9007199254740991", integer)
     }
 
     pub(crate) fn text<'n>(&mut self, trail: &Trail<'_>, node: &'n Node) -> Option<&'n str> {
@@ -221,6 +221,7 @@ fn found(node: &Node) -> String {
             format!("'{}…'", text.chars().take(MOST).collect::<String>().escape_debug())
         }
         Value::Text(text) => format!("'{}'", text.escape_debug()),
+        Value::Number(number) if !number.is_finite() => "one that is not finite".to_owned(),
         Value::Number(number) => format!("the number {number}"),
         Value::Bool(value) => format!("the boolean {value}"),
         Value::Null | Value::List(_) | Value::Map(_) => node.kind().to_owned(),

@@ -2,6 +2,16 @@
 
 use super::*;
 
+fn guarantee(
+    agent: Agent,
+    kind: StepKind,
+    project: &Path,
+    locus: Locus,
+) -> Result<Guaranteed, Refusal> {
+    let agent = AgentName::new(agent.id());
+    CommandFile::of(&agent, kind, &roots(project)).unwrap().guarantee(locus)
+}
+
 fn roots(project: &Path) -> Roots {
     Roots { project: project.to_owned(), codex_home: Some(project.join("codex")) }
 }
@@ -12,9 +22,9 @@ fn each_kind_of_step_has_its_own_command() {
     let ids = StepKind::ALL.map(|kind| CommandId::from(kind).as_str());
     assert_eq!(ids, ["propose", "apply", "verify", "open-pr", "decompose-phase"]);
     for id in CommandId::ALL {
-        assert_eq!(CommandId::parse(id.as_str()).unwrap(), id);
+        assert_eq!(CommandId::find(id.as_str()), Some(id));
     }
-    assert!(matches!(CommandId::parse("pr-open"), Err(CommandError::Unknown { .. })));
+    assert_eq!(CommandId::find("pr-open"), None);
 }
 
 // N06 N07 O03
@@ -34,25 +44,39 @@ fn token_path_and_text_follow_the_tool() {
         (Tool::Opencode, "/rct-decompose-phase", "/p/.opencode/commands/rct-decompose-phase.md"),
     ];
     for (tool, token_text, file) in expected {
-        assert_eq!(token(tool, CommandId::DecomposePhase), token_text);
-        assert_eq!(path(tool, CommandId::DecomposePhase, &roots).unwrap(), Path::new(file));
+        assert_eq!(token_of(tool, CommandId::DecomposePhase), token_text);
+        assert_eq!(path(tool, CommandId::DecomposePhase, &roots).unwrap(), PathBuf::from(file));
         let has_colon = CommandId::ALL.iter().any(|id| render(tool, *id).contains("/rct:"));
         assert_eq!(has_colon, tool == Tool::Claude, "{tool:?}");
     }
 }
 
 #[test]
+fn an_agent_that_is_not_known_gets_a_token_and_no_file() {
+    let double = AgentName::new("double");
+    assert_eq!(token(&double, StepKind::Verify), "/rct:verify");
+    assert_eq!(token(&AgentName::new("codex"), StepKind::Pr), "/rct-open-pr");
+    assert_eq!(CommandFile::of(&double, StepKind::Verify, &roots(Path::new("/p"))), None);
+}
+
+#[test]
 fn the_home_of_codex_is_what_the_agent_will_see() {
-    let env = |pairs: &[(&str, &str)]| {
-        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect::<BTreeMap<_, _>>()
+    let home = |pairs: &[(&str, &str)], own: &[(&str, &str)]| {
+        let env = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let own = AgentOverride { env: env.collect(), ..AgentOverride::default() };
+        let environment = Environment::new("/w", pairs.iter().copied());
+        Roots::of(Path::new("/p"), &environment, Some(&own)).codex_home
     };
-    let home = |pairs| Roots::of(Path::new("/p"), &env(pairs)).codex_home;
-    assert_eq!(home(&[("HOME", "/h"), ("CODEX_HOME", "/c")]), Some("/c".into()));
-    assert_eq!(home(&[("HOME", "/h"), ("CODEX_HOME", "")]), Some("/h/.codex".into()));
-    assert_eq!(home(&[("CODEX_HOME", "c")]), Some("/p/c".into()));
-    let homeless = Roots::of(Path::new("/p"), &env(&[]));
-    let error = path(Tool::Codex, CommandId::Apply, &homeless).unwrap_err();
-    assert!(error.to_string().contains("CODEX_HOME"), "{error}");
+    let plain = [("HOME", "/h"), ("CODEX_HOME", "/c")];
+    assert_eq!(home(&plain, &[]), Some("/c".into()));
+    assert_eq!(home(&plain, &[("CODEX_HOME", "/own")]), Some("/own".into()));
+    assert_eq!(home(&[("HOME", "/h"), ("CODEX_HOME", "")], &[]), Some("/h/.codex".into()));
+    assert_eq!(home(&[("CODEX_HOME", "c")], &[]), Some("/p/c".into()));
+    assert_eq!(home(&[], &[]), None);
+    let homeless = Roots { project: "/p".into(), codex_home: None };
+    let file = CommandFile::of(&AgentName::new("codex"), StepKind::Apply, &homeless).unwrap();
+    let refusal = file.guarantee(Locus::Local).unwrap_err();
+    assert!(refusal.to_string().contains("CODEX_HOME"), "{refusal}");
 }
 
 #[test]
@@ -133,10 +157,9 @@ fn the_texts_name_no_agent_and_ask_for_no_substitution() {
 fn a_missing_command_is_written_with_its_folders() {
     let dir = tempfile::tempdir().unwrap();
     for agent in Agent::ALL {
-        let roots = roots(dir.path());
-        let ensured = ensure(agent, CommandId::Verify, &roots, Locus::Local).unwrap();
-        assert_eq!(ensured, Ensured::Written);
-        let file = path(agent.into(), CommandId::Verify, &roots).unwrap();
+        let guaranteed = guarantee(agent, StepKind::Verify, dir.path(), Locus::Local).unwrap();
+        assert_eq!(guaranteed, Guaranteed::Written);
+        let file = path(agent.into(), CommandId::Verify, &roots(dir.path())).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), render(agent.into(), CommandId::Verify));
         let beside = fs::read_dir(file.parent().unwrap()).unwrap().count();
         assert_eq!(beside, 1, "no temporary file is left");
@@ -150,8 +173,8 @@ fn an_existing_command_is_left_alone() {
     let file = dir.path().join(".claude/commands/rct/apply.md");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "mine").unwrap();
-    let ensured = ensure(Agent::Claude, CommandId::Apply, &roots(dir.path()), Locus::Docker);
-    assert_eq!(ensured.unwrap(), Ensured::Present);
+    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Docker);
+    assert_eq!(result.unwrap(), Guaranteed::Present);
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }
 
@@ -159,9 +182,9 @@ fn an_existing_command_is_left_alone() {
 #[test]
 fn a_remote_locus_is_refused_and_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
-    let error = ensure(Agent::Gemini, CommandId::Apply, &roots(dir.path()), Locus::Remote);
-    let text = error.unwrap_err().to_string();
-    for part in ["'apply'", "/rct-apply", "'remote'", ".gemini/commands/rct-apply.md", "'docker'"] {
+    let result = guarantee(Agent::Gemini, StepKind::Apply, dir.path(), Locus::Remote);
+    let text = result.unwrap_err().to_string();
+    for part in ["/rct-apply", "'remote'", ".gemini/commands/rct-apply.md", "docker"] {
         assert!(text.contains(part), "{text}");
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -172,8 +195,8 @@ fn a_remote_locus_is_refused_and_nothing_is_written() {
 fn a_write_that_fails_names_the_path_and_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(".claude"), "a file where a folder is needed").unwrap();
-    let error = ensure(Agent::Claude, CommandId::Apply, &roots(dir.path()), Locus::Local);
-    let text = error.unwrap_err().to_string();
+    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Local);
+    let text = result.unwrap_err().to_string();
     assert!(text.contains(".claude/commands/rct/apply.md") && text.contains("os error"), "{text}");
 }
 
@@ -183,6 +206,6 @@ fn a_link_that_leads_nowhere_is_not_followed() {
     let file = dir.path().join(".claude/commands/rct/apply.md");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/nowhere/at/all", &file).unwrap();
-    let ensured = ensure(Agent::Claude, CommandId::Apply, &roots(dir.path()), Locus::Local);
-    assert!(matches!(ensured, Err(CommandError::Write { .. })));
+    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Local);
+    assert!(matches!(result, Err(Refusal::CommandFile { .. })));
 }

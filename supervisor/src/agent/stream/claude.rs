@@ -5,7 +5,8 @@
 
 use super::json::Json;
 use super::prose::{Prose, one_line, say};
-use super::{AgentEvent, Final, Known, Sink, tools};
+use super::tools::{self, Outcome};
+use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
 /// How much shown text is remembered, to know it again when it comes whole, in bytes.
@@ -104,7 +105,7 @@ impl Parser {
         self.flush(sink);
         let content = json.at(&["message", "content"]).map_or(&[][..], Json::items);
         for block in content.iter().filter(|block| block.text("type") == Some("tool_result")) {
-            tools::result(&text_of(block.get("content")), block.is_true("is_error"), sink);
+            tools::result(&text_of(block.get("content")), outcome(block), sink);
         }
         sink(AgentEvent::Quiet);
     }
@@ -133,10 +134,9 @@ impl Parser {
     }
 
     fn rate_limit(&mut self, json: &Json, sink: Sink<'_>) {
-        if let Some(limit) = json.get("rate_limit_info") {
-            if limit.text("status") == Some("rejected") {
-                self.limit_resets_at = limit.count("resetsAt");
-            }
+        let limit = json.get("rate_limit_info");
+        if let Some(limit) = limit.filter(|limit| limit.text("status") == Some("rejected")) {
+            self.limit_resets_at = limit.count("resetsAt");
         }
         sink(AgentEvent::Quiet);
     }
@@ -209,6 +209,10 @@ impl Block {
     fn is(&self, text: &str) -> bool {
         self.len > 0 && self.len == text.len() && text.starts_with(&self.start)
     }
+}
+
+fn outcome(result: &Json) -> Outcome {
+    if result.is_true("is_error") { Outcome::Failed } else { Outcome::Fine }
 }
 
 fn retry_reason(json: &Json) -> String {

@@ -5,7 +5,8 @@
 
 use super::json::Json;
 use super::prose::{one_line, say};
-use super::{AgentEvent, Final, Known, Sink, tools};
+use super::tools::{self, Outcome};
+use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
 #[derive(Debug)]
@@ -68,7 +69,8 @@ fn completed(item: Option<&Json>, sink: Sink<'_>) {
         Some("command_execution") => {
             let output = item.text("aggregated_output").unwrap_or("");
             let exited_zero = item.number("exit_code").is_none_or(|code| code == 0.0);
-            tools::result(output, !went_well || !exited_zero, sink);
+            let fine = went_well && exited_zero;
+            tools::result(output, if fine { Outcome::Fine } else { Outcome::Failed }, sink);
         }
         Some("file_change") => {
             for change in item.get("changes").map_or(&[][..], Json::items) {
@@ -80,13 +82,13 @@ fn completed(item: Option<&Json>, sink: Sink<'_>) {
                 );
             }
             if !went_well {
-                tools::result("the change was not made", true, sink);
+                tools::result("the change was not made", Outcome::Failed, sink);
             }
         }
         Some("web_search") => tools::call("web_search", Some(item), sink),
         Some("mcp_tool_call") if !went_well => {
             let error = item.at(&["error", "message"]).and_then(Json::as_text).unwrap_or("failed");
-            tools::result(error, true, sink);
+            tools::result(error, Outcome::Failed, sink);
         }
         Some("error") => sink(AgentEvent::Notice(one_line(item.text("message").unwrap_or("")))),
         _ => {}

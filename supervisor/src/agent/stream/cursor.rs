@@ -5,7 +5,8 @@
 
 use super::json::Json;
 use super::prose::say;
-use super::{AgentEvent, Final, Known, Sink, tools};
+use super::tools::{self, Outcome};
+use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
 #[derive(Debug)]
@@ -45,11 +46,12 @@ fn tool_call(json: &Json, sink: Sink<'_>) {
     match json.text("subtype") {
         Some("started") => tools::call(tool, call.get("args"), sink),
         Some("completed") => match call.get("result").and_then(|result| result.members().first()) {
-            Some((outcome, result)) => {
+            Some((word, result)) => {
                 let text = ["content", "stdout", "output", "message", "error", "reason"]
                     .iter()
                     .find_map(|key| result.text(key));
-                tools::result(text.unwrap_or(""), outcome != "success", sink);
+                let outcome = if word == "success" { Outcome::Fine } else { Outcome::Failed };
+                tools::result(text.unwrap_or(""), outcome, sink);
             }
             None => sink(AgentEvent::Quiet),
         },

@@ -4,7 +4,8 @@
 
 use super::json::Json;
 use super::prose::{Prose, one_line};
-use super::{AgentEvent, Final, Known, Sink, tools};
+use super::tools::{self, Outcome};
+use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
 #[derive(Debug, Default)]
@@ -31,8 +32,11 @@ impl Parser {
                 self.flush(sink);
                 let output = json.text("output");
                 let error = json.at(&["error", "message"]).and_then(Json::as_text);
-                let failed = json.text("status") == Some("error");
-                tools::result(output.or(error).unwrap_or(""), failed, sink);
+                let outcome = match json.text("status") {
+                    Some("error") => Outcome::Failed,
+                    _ => Outcome::Fine,
+                };
+                tools::result(output.or(error).unwrap_or(""), outcome, sink);
             }
             "error" => {
                 self.flush(sink);

@@ -4,7 +4,8 @@
 
 use super::json::Json;
 use super::prose::{one_line, say};
-use super::{AgentEvent, Final, Known, Sink, tools};
+use super::tools::{self, Outcome};
+use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
 #[derive(Debug)]
@@ -34,8 +35,9 @@ fn tool_use(part: &Json, sink: Sink<'_>) {
     tools::call(part.text("tool").unwrap_or("?"), state.get("input"), sink);
     let exited_zero =
         state.get("metadata").and_then(|data| data.number("exit")).is_none_or(|exit| exit == 0.0);
-    let failed = state.text("status") == Some("error") || !exited_zero;
-    tools::result(state.text("output").or(state.text("error")).unwrap_or(""), failed, sink);
+    let fine = exited_zero && state.text("status") != Some("error");
+    let text = state.text("output").or(state.text("error")).unwrap_or("");
+    tools::result(text, if fine { Outcome::Fine } else { Outcome::Failed }, sink);
 }
 
 fn step_finish(part: &Json, sink: Sink<'_>) {

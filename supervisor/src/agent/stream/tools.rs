@@ -26,6 +26,13 @@ const TARGETS: [&str; 15] = [
 /// How many lines of a result are shown.
 const RESULT_LINES: usize = 3;
 
+/// How a tool call went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Fine,
+    Failed,
+}
+
 /// Hands on a call, with its target taken from the arguments.
 pub(super) fn call(tool: &str, arguments: Option<&Json>, sink: Sink<'_>) {
     let target = arguments.and_then(target).unwrap_or("");
@@ -38,7 +45,8 @@ pub(super) fn call_on(tool: &str, target: &str, sink: Sink<'_>) {
 }
 
 /// Hands on a result.
-pub(super) fn result(text: &str, error: bool, sink: Sink<'_>) {
+pub(super) fn result(text: &str, outcome: Outcome, sink: Sink<'_>) {
+    let error = outcome == Outcome::Failed;
     let mut all = text.lines().filter(|line| !line.trim().is_empty());
     let lines = all.by_ref().take(RESULT_LINES).map(|line| first_line(line, CLIP + 1)).collect();
     sink(AgentEvent::ToolResult { lines, more: all.count(), error });

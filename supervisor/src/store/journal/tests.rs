@@ -37,7 +37,8 @@ fn entries_are_appended_under_their_key() {
     assert_eq!(messages(&scene, "a"), ["one", "three"]);
     assert_eq!(count_of(&scene.run(), &key("b")).unwrap(), 1);
     let bytes = fs::read_to_string(scene.run().journal()).unwrap();
-    let first = r#"{"at":"1970-01-01T00:00:00.000Z","change":"a","kind":"progress","message":"one"}"#;
+    let first =
+        r#"{"at":"1970-01-01T00:00:00.000Z","change":"a","kind":"progress","message":"one"}"#;
     assert_eq!(bytes.lines().next(), Some(first));
     assert!(bytes.ends_with('\n'));
 }
@@ -81,7 +82,8 @@ fn line_ends_and_marks_of_other_systems_are_read_past() {
 
 #[test]
 fn bytes_that_are_no_text_and_line_separators_stay_inside_their_entry() {
-    let odd = b"{\"change\":\"a\",\"kind\":\"progress\",\"message\":\"caf\xe9 \xe2\x80\xa8 end\"}\n";
+    let odd =
+        b"{\"change\":\"a\",\"kind\":\"progress\",\"message\":\"caf\xe9 \xe2\x80\xa8 end\"}\n";
     let scene = Scene::with_journal(odd);
     assert_eq!(messages(&scene, "a"), ["caf\u{fffd} \u{2028} end"]);
 }
@@ -231,7 +233,8 @@ fn something_else_in_the_journals_place_is_an_error_that_names_it() {
 fn a_pipe_in_the_journals_place_is_no_endless_wait() {
     let scene = Scene::with_journal(b"");
     fs::remove_file(scene.run().journal()).unwrap();
-    let made = scene.run_test("mkfifo \"$RATCHET_TEST_SCENE\"/.ratchet/batches/shop/run/journal.jsonl", "");
+    let made = scene
+        .run_test("mkfifo \"$RATCHET_TEST_SCENE\"/.ratchet/batches/shop/run/journal.jsonl", "");
     assert!(made.status.success());
     assert!(matches!(read_view(&scene.run()), Err(FileError::WrongKind { .. })));
     assert!(append(&scene.run(), &progress("a", "x")).is_err());

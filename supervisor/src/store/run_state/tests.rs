@@ -157,8 +157,7 @@ fn clearing_makes_the_file_as_the_original_tool_does() {
 #[test]
 fn a_process_that_dies_beside_the_file_leaves_the_old_one_whole() {
     let scene = with_state(b"{\"parked\":{}}");
-    let output =
-        scene.run_test("\"$@\"; true", "store::run_state::tests::dies_before_the_rename");
+    let output = scene.run_test("\"$@\"; true", "store::run_state::tests::dies_before_the_rename");
     assert!(output.status.success());
     assert_eq!(text(&scene), "{\"parked\":{}}");
     change(&scene, |state| state.set(&new_park("a", ParkKind::Blocked, "?")));

@@ -1,0 +1,193 @@
+//! Hears from the kernel that something changed in a spawn's folder. No polling.
+//!
+//! One inotify descriptor and one thread serve all watchers of the process: a user may have few of the former (128 is
+//! usual), and a thread needs no runtime of its own, so a watcher may live in any.
+//!
+//! The lock and the spool are watched as files, not as names in the folder, so that an agent which deletes the folder
+//! cannot make us deaf.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::io::Errno;
+use tokio::sync::Notify;
+
+use crate::directory::SpawnDir;
+
+/// Room for some hundreds of events; what does not fit is read in the next round.
+const EVENTS_BYTES: usize = 16 * 1024;
+
+const FOLDER: WatchFlags =
+    WatchFlags::CREATE.union(WatchFlags::MOVED_TO).union(WatchFlags::ONLYDIR);
+
+/// Ears for one spawn.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    hub: Arc<Hub>,
+    ear: Arc<Ear>,
+    numbers: Vec<i32>,
+    spool: Spool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spool {
+    NotThere,
+    Heard,
+}
+
+/// What was heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Only that the spool has grown.
+    Output,
+    /// Something else; look at everything.
+    Anything,
+}
+
+impl Watch {
+    /// Listens to the folder and the lock.
+    pub(crate) fn new(dir: &SpawnDir) -> io::Result<Self> {
+        let hub = Hub::get()?;
+        let ear = Arc::new(Ear::default());
+        let mut watch = Self { hub, ear, numbers: Vec::new(), spool: Spool::NotThere };
+        watch.listen(dir.path(), FOLDER, News::Anything)?;
+        // A folder that was deleted and made again for its exit record has no lock.
+        watch.listen_if_there(&dir.lock_file(), WatchFlags::CLOSE_WRITE, News::Anything)?;
+        Ok(watch)
+    }
+
+    /// Listens to the spool too, if it is there.
+    pub(crate) fn listen_to_spool(&mut self, dir: &SpawnDir) -> io::Result<()> {
+        if self.spool == Spool::NotThere {
+            self.spool =
+                self.listen_if_there(&dir.spool_file(), WatchFlags::MODIFY, News::Output)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for news. Safe to drop: what was not heard is still there.
+    pub(crate) async fn news(&self) -> News {
+        self.ear.bell.notified().await;
+        if self.ear.anything.swap(false, Ordering::AcqRel) { News::Anything } else { News::Output }
+    }
+
+    fn listen_if_there(&mut self, path: &Path, flags: WatchFlags, news: News) -> io::Result<Spool> {
+        match self.listen(path, flags, news) {
+            Ok(()) => Ok(Spool::Heard),
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Spool::NotThere),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn listen(&mut self, path: &Path, flags: WatchFlags, news: News) -> io::Result<()> {
+        let mut listeners = self.hub.listeners();
+        // The kernel gives the same number to all who listen to one file.
+        let number = inotify::add_watch(&self.hub.inotify, path, flags)?;
+        listeners.entry(number).or_default().push((news, Arc::clone(&self.ear)));
+        self.numbers.push(number);
+        Ok(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut listeners = self.hub.listeners();
+        for number in &self.numbers {
+            let Some(ears) = listeners.get_mut(number) else { continue };
+            ears.retain(|(_, ear)| !Arc::ptr_eq(ear, &self.ear));
+            if ears.is_empty() {
+                listeners.remove(number);
+                // The kernel has forgotten it already if the file is gone.
+                let _ = inotify::remove_watch(&self.hub.inotify, *number);
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Ear {
+    bell: Notify,
+    anything: AtomicBool,
+}
+
+impl Ear {
+    fn hear(&self, news: News) {
+        if news == News::Anything {
+            self.anything.store(true, Ordering::Release);
+        }
+        self.bell.notify_one();
+    }
+}
+
+type Listeners = BTreeMap<i32, Vec<(News, Arc<Ear>)>>;
+
+/// The one descriptor of the process, and who listens to which of its numbers.
+#[derive(Debug)]
+struct Hub {
+    inotify: OwnedFd,
+    listeners: Mutex<Listeners>,
+}
+
+static HUB: Mutex<Option<Arc<Hub>>> = Mutex::new(None);
+
+impl Hub {
+    /// Gives the hub; the first caller starts it, and it stays as long as the process.
+    fn get() -> io::Result<Arc<Self>> {
+        let mut place = HUB.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hub) = &*place {
+            return Ok(Arc::clone(hub));
+        }
+        let hub = Arc::new(Self {
+            inotify: inotify::init(CreateFlags::CLOEXEC)?,
+            listeners: Mutex::new(BTreeMap::new()),
+        });
+        let listening = Arc::clone(&hub);
+        std::thread::Builder::new()
+            .name("spawn-watch".to_owned())
+            .stack_size(128 * 1024)
+            .spawn(move || listening.listen())?;
+        Ok(Arc::clone(place.insert(hub)))
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Listeners> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listen(&self) {
+        let mut buffer = [MaybeUninit::uninit(); EVENTS_BYTES];
+        let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
+        loop {
+            match events.next() {
+                Ok(event) => self.pass_on(event.wd(), event.events()),
+                Err(Errno::INTR) => {}
+                // The descriptor is ours and a notifier: this cannot happen, and without it everyone must look.
+                Err(_) => return self.wake_all(),
+            }
+        }
+    }
+
+    fn pass_on(&self, number: i32, events: ReadFlags) {
+        if events.contains(ReadFlags::QUEUE_OVERFLOW) {
+            return self.wake_all();
+        }
+        let mut listeners = self.listeners();
+        for (news, ear) in listeners.get(&number).into_iter().flatten() {
+            ear.hear(*news);
+        }
+        if events.contains(ReadFlags::IGNORED) {
+            listeners.remove(&number);
+        }
+    }
+
+    fn wake_all(&self) {
+        for (_, ear) in self.listeners().values().flatten() {
+            ear.hear(News::Anything);
+        }
+    }
+}
