@@ -9,12 +9,13 @@ use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
 use ratchet_engine::manifest::ManifestError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
-use ratchet_engine::settings::{SetError, Word as _};
+use ratchet_engine::settings::SetError;
 use thiserror::Error;
 
 use crate::follow::FollowError;
 use crate::project::spawns::SpawnsError;
 use crate::project::verb::VerbError;
+use crate::runtime::StartError;
 use crate::store::edit::EditError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
@@ -139,12 +140,9 @@ pub enum Error {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The setting `locus` names a place that this build cannot use.
-    #[error("this ratchet cannot run agents at locus '{}' yet", locus.as_str())]
-    LocusUnavailable {
-        /// The place.
-        locus: ratchet_engine::settings::Locus,
-    },
+    /// A command was not started.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The part of this process that was to finish the step is gone.
     #[error("the step is no longer watched by this process; what it started goes on")]
     WatcherDied,
@@ -205,7 +203,8 @@ impl Error {
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
             Self::Spawn { .. } => "spawn-failed",
-            Self::LocusUnavailable { .. } => "locus-unavailable",
+            Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
+            Self::Start(_) => "spawn-failed",
             Self::WatcherDied => "watcher-died",
             Self::Verb(error) => error.code(),
             Self::Spawns(error) => error.code(),
@@ -279,8 +278,11 @@ impl Error {
                 "look at the cause above; nothing was started, so the command can be repeated"
                     .to_owned()
             }
-            Self::LocusUnavailable { .. } => {
+            Self::Start(StartError::NoSuchPlace(_)) => {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()
+            }
+            Self::Start(_) => {
+                "look at the cause; nothing was started, so the command can be repeated".to_owned()
             }
             Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
             Self::Verb(error) => error.help(),

@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use ratchet_spawn::retention::{Keep, sweep};
 
+use crate::error::Error;
 use crate::project::Project;
+use crate::runtime::Places;
 use crate::store;
 use crate::store::layout::spawns_root;
 
@@ -37,6 +39,12 @@ const KEPT: Keep =
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 
 impl House {
+    /// Says where commands of this process run.
+    pub(crate) fn places(&self) -> Result<Places, Error> {
+        let spawns = spawns_root(self.project.environment()).ok_or(Error::NoHome)?;
+        Ok(Places { spawns, shim: self.options.shim.clone() })
+    }
+
     /// Removes the directories of spawns that are over and past keeping; at most once an hour, whoever does it. Nothing
     /// depends on it, so what cannot be removed is only logged.
     pub(crate) fn sweep(&self) {

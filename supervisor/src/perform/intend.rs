@@ -16,8 +16,9 @@ use crate::error::Error;
 use crate::event::{Notice, NoticeLevel};
 use crate::git;
 use crate::house::House;
-use crate::order::{Order, Secretive};
+use crate::order::Order;
 use crate::request::OverrideConsent;
+use crate::runtime::{Command, Variables};
 use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::layout::{RunHome, spawn_dir};
 use crate::store::{change, journal};
@@ -101,13 +102,14 @@ pub(super) fn step(
             project.now(),
         )
     };
-    Ok(Ok(Order {
-        inflight,
+    let notices = warnings(&call.invocation);
+    let command = Command {
+        locus: context.settings.locus,
         request,
-        variables: Secretive(variables),
-        notices: warnings(&call.invocation),
-        files: call.invocation.files,
-    }))
+        variables: Variables(variables),
+        files: call.invocation.files.into_iter().map(|file| (file.name, file.bytes)).collect(),
+    };
+    Ok(Ok(Order { inflight, command, notices }))
 }
 
 /// Works out the order of a proof-of-work: the command as it is, with the whole environment.
@@ -137,13 +139,8 @@ pub(super) fn proof(
         journal_count: journal::count_of(&run, &key)?,
         ..Inflight::new(spawn, key, task, locus, project.now())
     };
-    Ok(Order {
-        inflight,
-        request,
-        variables: Secretive(variables),
-        files: Vec::new(),
-        notices: Vec::new(),
-    })
+    let command = Command { locus, request, variables: Variables(variables), files: Vec::new() };
+    Ok(Order { inflight, command, notices: Vec::new() })
 }
 
 /// How the agent is called, and how the prompt calls its command.
