@@ -252,8 +252,6 @@ fn a_setting_is_written_and_a_secret_never_echoed() {
 #[test]
 fn a_posture_is_kept_by_the_project_or_by_the_user() {
     let site = Site::new();
-    site.put("config.yaml", "batch:\n  permissions:\n    deny: [x]\n  gate: voluntary\n");
-    fs::remove_file(site.dir.path().join(".ratchet/config.yaml")).unwrap();
     assert!(!site.project.has_permissions().unwrap());
     site.project.save_posture(PostureHome::User, Posture::CuratedAllowlist).unwrap();
     assert!(site.project.has_permissions().unwrap());
