@@ -118,7 +118,7 @@ pub enum Error {
         /// What is wrong with it.
         problems: Vec<String>,
     },
-    /// A setting cannot have this value, or there is no such setting; the file is as it was.
+    /// A setting, given by `--set` or as a flag, cannot have this value, or there is no such setting; nothing was written.
     #[error(transparent)]
     Set(#[from] SetError),
     /// The configuration could not be changed; it is as it was.

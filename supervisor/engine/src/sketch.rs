@@ -7,9 +7,9 @@ use crate::fold::JournalView;
 use crate::manifest::{ChangeIntent, Manifest, Phase, ProofKind, ProofOfWork};
 use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
 use crate::park::{NewPark, Park, ParkKind};
-use crate::permission::Permissions;
+use crate::permission::Escalation;
 use crate::proof::{ProofReason, ProofRecord};
-use crate::settings::{GateMode, Layer, Locus, PrGrouping, ProofPolicy, Settings, Strategy};
+use crate::settings::{self, GateMode, Layer, PrGrouping, ProofPolicy, Settings};
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
 use crate::transition::StepKind;
@@ -183,33 +183,5 @@ fn park(key: &str, kind: ParkKind, transition: StepKind) -> Park {
 }
 
 fn settings() -> Settings {
-    Settings {
-        gate: GateMode::default(),
-        strategy: Strategy::default(),
-        proof_policy: ProofPolicy::default(),
-        locus: Locus::default(),
-        pr_grouping: PrGrouping::default(),
-        agent: None,
-        agent_stage_scopes: BTreeMap::new(),
-        agents: BTreeMap::new(),
-        permissions: Permissions::default(),
-        suppressed_escalation: None,
-        image: None,
-        docker_user: None,
-        docker_memory: None,
-        docker_pids_limit: None,
-        docker_cpus: None,
-        network: None,
-        host: None,
-        port: None,
-        auth_token: None,
-        insecure: None,
-        agent_timeout_ms: None,
-        agent_start_timeout_ms: None,
-        agent_idle_timeout_ms: None,
-        agent_output_limit_bytes: None,
-        proof_timeout_ms: None,
-        require_override_flag: false,
-        sources: BTreeMap::new(),
-    }
+    settings::resolve(None, &Layer::default(), None, Escalation::Clamped)
 }

@@ -131,7 +131,7 @@ impl<'n> Reading<'n> {
         if let (Some(pass), Some(pass_node)) = (pass, node.get("pass")) {
             self.lint(&Trail::Key(at, "pass"), pass_node, pass, run.unwrap_or_default());
         }
-        Some(ProofOfWork { kind: kind?, run: run?.to_owned(), pass: pass?.trim().to_owned() })
+        Some(ProofOfWork { kind: kind?, run: run?.to_owned(), pass: pass?.to_owned() })
     }
 
     fn proof_kind(&mut self, at: &Trail<'_>, node: &Node) -> Option<ProofKind> {

@@ -19,7 +19,7 @@ pub const PLAIN_WINDOW: usize = 16 << 20;
 
 /// How many bytes a pattern sees that needs backtracking (look-around, back-references). It may look at the whole rest
 /// from every position, so this bounds the time.
-pub const HARD_WINDOW: usize = 128 << 10;
+pub const HARD_WINDOW: usize = 64 << 10;
 
 /// Backtracking steps for each byte of text. The search itself takes one for each position.
 const STEPS_PER_BYTE: usize = 64;
