@@ -18,7 +18,7 @@ use crate::SHIM;
 use crate::args::Format;
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
-use crate::live;
+use crate::live::{self, CtrlC};
 use crate::render::page::Tone;
 use crate::signals::{Signal, Signals};
 use crate::ui::Ui;
@@ -83,7 +83,8 @@ impl Stage {
     ) -> Result<T, Failure> {
         let (sink, events) = mpsc::channel(EVENT_BACKLOG);
         let (ui, format) = (self.ui, self.format);
-        let shown = tokio::task::spawn_blocking(move || live::show(events, ui, format));
+        let shown =
+            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops));
         let mut work = pin!(async {
             let done = work(&self.supervisor, sink).await;
             // The sink is gone, so the last output is on its way; the answer comes after it.

@@ -116,3 +116,6 @@ pub(crate) fn named_agents(settings: &Settings) -> Vec<AgentName> {
     }
     agents
 }
+
+#[cfg(test)]
+mod tests;

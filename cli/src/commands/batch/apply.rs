@@ -5,6 +5,7 @@ use ratchet_engine::permission::Escalation;
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, OverrideConsent};
 
+use super::first_run::ask_for_posture;
 use crate::args::batch::{Apply, Raise};
 use crate::args::{Format, Stepping};
 use crate::commands::{Ended, failed, open_configured, stage};
@@ -18,6 +19,7 @@ pub(super) fn run(args: &Apply, ui: Ui) -> Ended {
     let format = args.output.format();
     let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    ask_for_posture(&project, format, ui);
     show_posture(&project, &batch, args.raise, format, ui)?;
     let request = request(&batch, args.raise, args.stepping);
     let (report, signal) =

@@ -97,3 +97,33 @@ impl<'a> Shown<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ratchet_engine::permission::{Escalation, PermissionsLayer, Posture};
+    use ratchet_engine::settings::{Layer, resolve};
+
+    use super::*;
+    use crate::schemas::assert_fits;
+
+    // B-V24 B-V26
+    #[test]
+    fn both_answers_fit_the_schema() {
+        let asked = PermissionsLayer {
+            posture: Some(Posture::FullAutonomy),
+            ..PermissionsLayer::default()
+        };
+        let manifest = Layer {
+            permissions: Some(asked),
+            auth_token: Some("hush".to_owned().into()),
+            ..Layer::default()
+        };
+        let found = resolve(None, &Layer::default(), Some(&manifest), Escalation::Clamped);
+        let batch = BatchName::parse("shop").unwrap();
+        let rows =
+            [enforcement(&ratchet_engine::name::AgentName::new("claude"), &found.permissions)];
+        assert_fits("config", &Shown::of(Some(&batch), &found, &rows));
+        assert_fits("config", &Shown::of(None, &found, &[]));
+        assert_fits("config", &Set { ok: true, key: "authToken", value: "***" });
+    }
+}

@@ -8,6 +8,7 @@ use ratchet_engine::report::ApplyReport;
 use serde::Serialize;
 
 use super::apply::{request, show_posture};
+use super::first_run::ask_for_posture;
 use crate::args::Format;
 use crate::args::batch::Run;
 use crate::commands::{Ended, failed, open_configured, stage};
@@ -62,6 +63,7 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let format = args.output.format();
     let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    ask_for_posture(&project, format, ui);
     show_posture(&project, &batch, args.raise, format, ui)?;
     let most = args.max_steps.map_or(usize::MAX, |most| most as usize);
     let (ran, signal) = stage::play(project, ui, format, async |stage| {
