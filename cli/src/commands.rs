@@ -2,7 +2,7 @@
 //!
 //! Behaviour does not belong here: a command asks the supervisor's front door and hands the answer to [`crate::render`].
 
-mod batch;
+pub(crate) mod batch;
 mod change;
 mod completions;
 mod man;
@@ -10,6 +10,7 @@ mod report;
 mod stage;
 mod template;
 mod validate;
+mod watching;
 
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::error::Error;
@@ -18,6 +19,7 @@ use ratchet_supervisor::project::Project;
 use crate::args::{Command, New};
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
+use crate::render::page::Tone;
 use crate::ui::Ui;
 
 /// How a command ends: an exit, or a failure that is still to be told.
@@ -44,6 +46,17 @@ fn open() -> Result<Project, Failure> {
     let environment = Environment::from_process()
         .map_err(|source| failed(Error::NoWorkingDirectory { source }))?;
     Project::find(environment).map_err(failed)
+}
+
+/// As [`open`], for commands that use settings: what is ignored in the project's configuration is told.
+fn open_configured(ui: Ui) -> Result<Project, Failure> {
+    let project = open()?;
+    for warning in project.warnings().map_err(failed)? {
+        ui.tell(|page| {
+            page.tone(Tone::Warn, "⚠ ").put(warning).end();
+        });
+    }
+    Ok(project)
 }
 
 /// Makes a failure of what the supervisor refuses.

@@ -5,9 +5,7 @@
 
 use std::io::{self, Write};
 
-use ratchet_supervisor::event::{
-    Notice, NoticeLevel, Origin, Running, Started, StepEvent,
-};
+use ratchet_supervisor::event::{Notice, NoticeLevel, Origin, Running, Started, StepEvent};
 use tokio::sync::mpsc::Receiver;
 
 use crate::args::Format;
@@ -16,9 +14,23 @@ use crate::render::event::Transcript;
 use crate::render::page::{Ink, Tone};
 use crate::ui::Ui;
 
+/// What Ctrl-C does to the step that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CtrlC {
+    /// It stops the step.
+    Stops,
+    /// It only ends the showing.
+    Leaves,
+}
+
 /// Shows events until there are no more. Returns why output was lost, if it was.
-pub(crate) fn show(mut events: Receiver<StepEvent>, ui: Ui, format: Format) -> Option<io::Error> {
-    let mut screen = Screen::new(ui, format);
+pub(crate) fn show(
+    mut events: Receiver<StepEvent>,
+    ui: Ui,
+    format: Format,
+    ctrl_c: CtrlC,
+) -> Option<io::Error> {
+    let mut screen = Screen::new(ui, format, ctrl_c);
     while let Some(event) = events.blocking_recv() {
         screen.show(event);
         while let Ok(event) = events.try_recv() {
@@ -35,15 +47,16 @@ struct Screen {
     transcript: Transcript,
     ink: Ink,
     ui: Ui,
+    ctrl_c: CtrlC,
 }
 
 impl Screen {
-    fn new(ui: Ui, format: Format) -> Self {
+    fn new(ui: Ui, format: Format, ctrl_c: CtrlC) -> Self {
         let (to, ink): (Box<dyn Write>, Ink) = match format {
             Format::Text => (Box::new(io::stdout()), ui.out()),
             Format::Json => (Box::new(io::stderr()), ui.err()),
         };
-        Self { pen: Pen::new(to), transcript: Transcript::of(None, ink), ink, ui }
+        Self { pen: Pen::new(to), transcript: Transcript::of(None, ink), ink, ui, ctrl_c }
     }
 
     fn show(&mut self, event: StepEvent) {
@@ -82,12 +95,17 @@ impl Screen {
             }
             Running::Proof => started.key.to_string(),
         };
-        let how = match started.origin {
-            Origin::Fresh => "Ctrl-C stops it",
-            Origin::Reattached => "started earlier and still running; Ctrl-C stops it",
+        let origin = match started.origin {
+            Origin::Fresh => "",
+            Origin::Reattached => "started earlier; ",
         };
+        let ctrl_c = match self.ctrl_c {
+            CtrlC::Stops => "Ctrl-C stops it",
+            CtrlC::Leaves => "Ctrl-C leaves it running",
+        };
+        let spawn = &started.spawn;
         self.ui.tell(|page| {
-            page.tone(Tone::Dim, format_args!("{what}, spawn {} ({how})", started.spawn)).end();
+            page.tone(Tone::Dim, format_args!("{what}, spawn {spawn} ({origin}{ctrl_c})")).end();
         });
     }
 

@@ -2,7 +2,10 @@
 //! [`crate::diagnostic`], and nowhere else.
 
 pub(crate) mod bar;
+pub(crate) mod event;
+pub(crate) mod list;
 pub(crate) mod page;
-pub(crate) mod shell;
+pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod step;
+pub(crate) mod view;

@@ -17,6 +17,13 @@ use crate::render::page::{Ink, Page};
 #[error("could not write to standard output")]
 pub(crate) struct NotWritten(#[source] io::Error);
 
+impl NotWritten {
+    /// Says why an answer that was written elsewhere is not complete.
+    pub(crate) fn because(error: io::Error) -> Self {
+        Self(error)
+    }
+}
+
 /// The two streams and how to write to them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ui {

@@ -73,7 +73,7 @@ impl Supervisor {
     /// Asks every running step to stop. Each ends as `stopped`, is recorded, and can be resumed.
     pub async fn stop_steps(&self, by: StopReason) {
         // A root that is gone has nothing left to stop.
-        drop(self.root.tell(Stop(by)).await);
+        let _gone = self.root.tell(Stop(by)).await;
     }
 
     async fn serve(&self, home: RunHome) -> Result<ActorRef<Batch>, Error> {

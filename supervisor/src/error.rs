@@ -7,12 +7,16 @@ use std::path::PathBuf;
 
 use ratchet_engine::approval::ApprovalError;
 use ratchet_engine::dag::DagError;
-use ratchet_engine::settings::Word as _;
+use ratchet_engine::manifest::ManifestError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
+use ratchet_engine::settings::SetError;
 use thiserror::Error;
 
+use crate::follow::FollowError;
 use crate::project::spawns::SpawnsError;
 use crate::project::verb::VerbError;
+use crate::runtime::StartError;
+use crate::store::edit::EditError;
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::layout::RunHome;
@@ -55,6 +59,16 @@ pub enum Error {
         name: BatchName,
         /// Its manifest, untouched.
         path: PathBuf,
+    },
+    /// The manifest is none (spec `batch-manifest-and-settings` 2.1).
+    #[error("{error}")]
+    Manifest {
+        /// The batch.
+        batch: BatchName,
+        /// The manifest.
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        error: ManifestError,
     },
     /// The changes of a phase have no order.
     #[error("{error}")]
@@ -105,6 +119,12 @@ pub enum Error {
         /// What is wrong with it.
         problems: Vec<String>,
     },
+    /// A setting, given by `--set` or as a flag, cannot have this value, or there is no such setting; nothing was written.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// The configuration could not be changed; it is as it was.
+    #[error(transparent)]
+    Edit(#[from] EditError),
     /// Somebody else runs a step, or the lock file cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -114,21 +134,15 @@ pub enum Error {
     /// A file could not be used.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A setting given as a flag is refused.
-    #[error(transparent)]
-    Flag(#[from] ratchet_engine::settings::SetError),
     /// A command could not be started, or what was started cannot be looked at.
     #[error("the command cannot be run")]
     Spawn {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The setting `locus` names a place that this build cannot use.
-    #[error("this ratchet cannot run agents at locus '{}' yet", locus.as_str())]
-    LocusUnavailable {
-        /// The place.
-        locus: ratchet_engine::settings::Locus,
-    },
+    /// A command was not started.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The part of this process that was to finish the step is gone.
     #[error("the step is no longer watched by this process; what it started goes on")]
     WatcherDied,
@@ -138,6 +152,9 @@ pub enum Error {
     /// A spawn cannot be looked at.
     #[error(transparent)]
     Spawns(#[from] SpawnsError),
+    /// One can no longer look on.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
@@ -166,6 +183,7 @@ impl Error {
             Self::ManyBatches { .. } => "batch-name-needed",
             Self::BadBatchName { .. } => "bad-batch-name",
             Self::BatchExists { .. } => "batch-exists",
+            Self::Manifest { .. } => "invalid-manifest",
             Self::Dag { .. } => "changes-without-order",
             Self::ChangeNotFound { .. } => "change-not-found",
             Self::NoPark { .. } => "not-parked",
@@ -173,19 +191,24 @@ impl Error {
             Self::PhaseNotFound { .. } => "phase-not-found",
             Self::ArchiveExists { .. } => "archive-exists",
             Self::ChangeNotArchivable { .. } => "change-not-archivable",
+            Self::Set(_) => "bad-setting",
+            Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => "bad-config",
+            Self::Edit(EditError::TooClever { .. }) => "config-not-editable",
             Self::Lock(LockError::Running { .. }) => "step-running",
             Self::Inflight(InflightError::Newer { .. }) => "newer-format",
             Self::Inflight(InflightError::Broken { .. }) => "intent-damaged",
             Self::Inflight(InflightError::Unfinished { .. }) => "step-unfinished",
             Self::File(error)
+            | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
-            Self::Flag(_) => "bad-flag-value",
             Self::Spawn { .. } => "spawn-failed",
-            Self::LocusUnavailable { .. } => "locus-unavailable",
+            Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
+            Self::Start(_) => "spawn-failed",
             Self::WatcherDied => "watcher-died",
             Self::Verb(error) => error.code(),
             Self::Spawns(error) => error.code(),
+            Self::Follow(_) => "output-unreadable",
             Self::NoHome => "no-home",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
@@ -200,6 +223,9 @@ impl Error {
             Self::BadBatchName { .. } => "for example 'ratchet new batch add-search'".to_owned(),
             Self::BatchExists { name, .. } => {
                 format!("take another name, or go on with it: 'ratchet batch status {name}'")
+            }
+            Self::Manifest { batch, path, .. } => {
+                format!("mend {}, then check with 'ratchet validate {batch}'", path.display())
             }
             Self::Dag { batch, .. } => {
                 format!("mend the 'after' lists, then check with 'ratchet validate {batch}'")
@@ -225,6 +251,13 @@ impl Error {
             Self::ChangeNotArchivable { .. } => {
                 "mend the change's features and run the command again".to_owned()
             }
+            Self::Set(_) => "'ratchet batch config' shows the settings in force".to_owned(),
+            Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => {
+                "mend .ratchet/config.yaml and run the command again".to_owned()
+            }
+            Self::Edit(EditError::TooClever { at }) => {
+                format!("set '{at}' in .ratchet/config.yaml by hand")
+            }
             Self::Lock(LockError::Running { of, .. }) => format!(
                 "wait for {of}, follow it with 'ratchet batch attach', or stop it with 'ratchet batch cancel'"
             ),
@@ -238,18 +271,23 @@ impl Error {
                 "'ratchet batch apply' concludes it first".to_owned()
             }
             Self::File(error)
+            | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
-            Self::Flag(_) => return None,
             Self::Spawn { .. } => {
-                "look at the cause above; nothing was started, so the command can be repeated".to_owned()
+                "look at the cause above; nothing was started, so the command can be repeated"
+                    .to_owned()
             }
-            Self::LocusUnavailable { .. } => {
+            Self::Start(StartError::NoSuchPlace(_)) => {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()
+            }
+            Self::Start(_) => {
+                "look at the cause; nothing was started, so the command can be repeated".to_owned()
             }
             Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
             Self::Verb(error) => error.help(),
             Self::Spawns(error) => error.help(),
+            Self::Follow(_) => "the step goes on; try again with 'ratchet batch attach'".to_owned(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })

@@ -8,20 +8,18 @@ use ratchet_engine::decide::{Branches, Group};
 
 /// Where a work tree keeps its git directory; both are the same unless it is a linked work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GitDirs {
+pub(crate) struct GitDirs {
     /// The work tree's own directory.
-    pub git_dir: PathBuf,
+    pub(crate) git_dir: PathBuf,
     /// The directory shared by all work trees.
-    pub common_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
 }
 
 /// Finds the git directories of the work tree that holds `root`; `None` outside of git.
 #[must_use]
-pub fn dirs(root: &Path) -> Option<GitDirs> {
-    let text = ask(
-        root,
-        &["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"],
-    )?;
+pub(crate) fn dirs(root: &Path) -> Option<GitDirs> {
+    let text =
+        ask(root, &["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"])?;
     let mut lines = text.lines().map(PathBuf::from);
     Some(GitDirs { git_dir: lines.next()?, common_dir: lines.next()? })
 }
@@ -29,7 +27,7 @@ pub fn dirs(root: &Path) -> Option<GitDirs> {
 /// Says which branches a pull request has; what git does not say falls back to `main` (spec
 /// `batch-manifest-and-settings` 10.2).
 #[must_use]
-pub fn branches(root: &Path, group: Option<&Group>) -> Branches {
+pub(crate) fn branches(root: &Path, group: Option<&Group>) -> Branches {
     let head = ask(root, &["rev-parse", "--abbrev-ref", "HEAD"]).filter(|name| name != "HEAD");
     let origin_head = ask(root, &["symbolic-ref", "--short", "refs/remotes/origin/HEAD"]);
     Branches::of(group, head.as_deref(), origin_head.as_deref())

@@ -6,18 +6,19 @@
 //!
 //! **Invariant:** `store`, `agent` and `runtime` never import each other or `actor`; only `perform` and `record` meet them.
 
+pub mod error;
+pub mod event;
+pub mod follow;
 pub mod project;
 pub mod request;
-pub mod event;
-pub mod error;
 
+mod actor;
 mod door;
 mod house;
-mod actor;
-mod perform;
 mod order;
-mod recover;
+mod perform;
 mod record;
+mod recover;
 mod runtime;
 mod watch;
 

@@ -1,5 +1,6 @@
 //! Plan in, act out: one exhaustive match. What an act needs is worked out in [`intend`]; nothing is started here.
 
+mod approved;
 mod intend;
 mod standalone;
 
@@ -65,8 +66,7 @@ pub(crate) fn forced(
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),
     };
-    let context =
-        intend::Context { settings: &ready.settings, consent: request.agent_override };
+    let context = intend::Context { settings: &ready.settings, consent: request.agent_override };
     match intend::step(house, home, ready.step, &context)? {
         Ok(order) => Ok(Act::Spawn(Box::new(order))),
         Err(result) => {

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::{ChangeName, StepKey};
-use ratchet_engine::outcome::{
-    self, Report as SessionReport, Session, SessionEnd, StepResult,
-};
+use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
 use ratchet_engine::park::{ParkChange, park_after};
 use ratchet_engine::proof::ProofRecord;
 use ratchet_engine::report::ApplyReport;
@@ -19,11 +17,11 @@ use crate::agent::failure::{EarlyEnd, argument_mismatch};
 use crate::error::Error;
 use crate::fault::{self, Point};
 use crate::house::House;
+use crate::store::change;
 use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::journal::{self, Writer};
 use crate::store::layout::{RunDir, RunHome};
 use crate::store::run_state::RunState;
-use crate::store::change;
 use crate::watch::Seen;
 
 /// The workflow schema that a change follows unless its own file says otherwise.
@@ -96,6 +94,7 @@ fn conclude_step(
         model: task.model.clone(),
     };
     let mut verdict = outcome::judge(&task.subject, &session);
+    verdict.result.notes.extend(inflight.notes.iter().cloned());
     verdict.result.notes.extend(seen.notes);
     verdict.result.notes.extend(hint);
     fault::at(Point::Judged, house.project.environment());

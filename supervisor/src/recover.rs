@@ -14,7 +14,7 @@ pub(crate) enum Found {
     /// No intent, or one that came to nothing.
     Nothing,
     /// A spawn that runs, has ended or was lost: it is watched to its end, judged and recorded.
-    Spawn(Box<Placed>),
+    Spawn(Box<Inflight>, Placed),
 }
 
 /// Looks for the intent of an earlier call.
@@ -30,7 +30,8 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
     match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
         Standing::NeverStarted | Standing::Abandoned => forget(house, home, &inflight),
         Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_) => {
-            Ok(Found::Spawn(Box::new(attach(inflight, dir)?)))
+            let placed = attach(dir)?;
+            Ok(Found::Spawn(Box::new(inflight), placed))
         }
     }
 }
@@ -54,8 +55,7 @@ fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Result<Found, E
 
 fn open_dir(house: &House, inflight: &Inflight) -> Result<Option<SpawnDir>, Error> {
     let root = spawns_root(house.project.environment()).ok_or(Error::NoHome)?;
-    let id = ratchet_spawn::SpawnId::parse(inflight.spawn.as_str())
-        .map_err(Error::spawn_failed)?;
+    let id = ratchet_spawn::SpawnId::parse(inflight.spawn.as_str()).map_err(Error::spawn_failed)?;
     match SpawnDir::open(&root, &id) {
         Ok(dir) => Ok(Some(dir)),
         Err(DirectoryError::NotFound { .. }) => Ok(None),
@@ -64,8 +64,7 @@ fn open_dir(house: &House, inflight: &Inflight) -> Result<Option<SpawnDir>, Erro
 }
 
 /// Attaches from the first byte, so that everything that judging needs is seen again.
-fn attach(inflight: Inflight, dir: SpawnDir) -> Result<Placed, Error> {
-    let attachment =
-        Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
-    Ok(Placed { inflight, dir, attachment, slot: None, shim: None })
+fn attach(dir: SpawnDir) -> Result<Placed, Error> {
+    let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
+    Ok(Placed { dir, attachment, slot: None, shim: None })
 }

@@ -5,7 +5,9 @@
 
 pub mod approved;
 pub mod change;
+pub mod due;
 pub mod edit;
+pub mod features;
 pub mod file;
 pub mod inflight;
 pub mod journal;

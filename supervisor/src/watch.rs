@@ -161,7 +161,9 @@ impl Watch {
         match ratchet_spawn::end_strays(&self.dir) {
             Ok(strays) if strays.is_empty() => {}
             Ok(strays) => reason.push_str(&format!("; {}", strays_note(&strays))),
-            Err(error) => reason.push_str(&format!("; its processes cannot be looked for: {error}")),
+            Err(error) => {
+                reason.push_str(&format!("; its processes cannot be looked for: {error}"))
+            }
         }
         self.finish(lost_end(&reason), None)
     }

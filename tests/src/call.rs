@@ -69,10 +69,13 @@ impl Call {
         self
     }
 
-    /// Lets no file grow beyond `blocks` KiB: writing more fails as on a full disk.
+    /// Lets no file grow beyond `blocks` KiB: writing more fails as on a full disk. The two outputs go through pipes,
+    /// which have no size to limit.
     #[must_use]
     pub fn with_file_size_limit(self, blocks: u32) -> Self {
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\" 2>&1 >&3 3>&-");
+        let script =
+            format!("set -o pipefail; {{ {{ ({limited}) | cat >&2 3>&-; }} 3>&1; }} | cat");
         self.behind(["bash", "-c", &script, "limited"])
     }
 

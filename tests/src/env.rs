@@ -252,7 +252,7 @@ impl TestEnv {
     }
 
     /// Everything that a program of this world finds in its environment.
-    fn variables(&self) -> BTreeMap<OsString, OsString> {
+    pub fn variables(&self) -> BTreeMap<OsString, OsString> {
         let base = self.base();
         let mut path = base.join("bin").into_os_string();
         path.push(":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");

@@ -5,13 +5,16 @@ mod archive;
 mod attach;
 mod cancel;
 mod config;
-mod list;
+mod first_run;
+pub(crate) mod list;
 mod log;
 pub(super) mod new;
 mod rerun_proof;
 mod run;
 mod status;
 mod view;
+
+pub(super) use apply::consent;
 
 use super::{Ended, report};
 use crate::args::batch::Batch;

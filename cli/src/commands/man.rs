@@ -7,9 +7,7 @@ use crate::exit::Exit;
 
 /// Writes a man page for every command into a folder.
 pub(crate) fn run(args: &Man) -> Ended {
-    // The default template: roff has no use for our headings.
-    let command = args::command().help_template("{all-args}");
-    clap_mangen::generate_to(command, &args.folder).map_err(|error| {
+    clap_mangen::generate_to(args::command(), &args.folder).map_err(|error| {
         Failure::new(format!("could not write the man pages to {}: {error}", args.folder.display()))
             .help("Give a folder that exists and can be written to.")
     })?;

@@ -2,24 +2,29 @@
 //!
 //! Behaviour does not belong here. Commands that run no step never come here, so they start no thread.
 
+use std::num::NonZeroUsize;
 use std::pin::pin;
 
-use ratchet_engine::report::ApplyReport;
 use ratchet_engine::outcome::StepResult;
-use ratchet_supervisor::Supervisor;
+use ratchet_engine::report::ApplyReport;
 use ratchet_supervisor::event::{EVENT_BACKLOG, EventSink};
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, ChangeStepRequest, StopReason};
+use ratchet_supervisor::{Options, Supervisor};
 use tokio::sync::mpsc;
 
 use super::failed;
+use crate::SHIM;
 use crate::args::Format;
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
-use crate::live;
+use crate::live::{self, CtrlC};
 use crate::render::page::Tone;
 use crate::signals::{Signal, Signals};
 use crate::ui::Ui;
+
+/// A command runs one step at a time, so there is never more than one.
+const LOCAL_CAPACITY: NonZeroUsize = NonZeroUsize::MIN;
 
 /// A running supervisor and what stands between it and the person.
 pub(crate) struct Stage {
@@ -37,6 +42,7 @@ pub(crate) fn play<T>(
     format: Format,
     play: impl AsyncFnOnce(&mut Stage) -> Result<T, Failure>,
 ) -> Result<(T, Option<Signal>), Failure> {
+    let options = options()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -44,11 +50,10 @@ pub(crate) fn play<T>(
         .map_err(|error| Failure::from_error(&error))?;
     runtime.block_on(async {
         let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
-        let supervisor = Supervisor::start(project).await.map_err(failed)?;
+        let supervisor = Supervisor::start(project, options);
         let mut stage = Stage { supervisor, signals, asked: None, ui, format };
         let played = play(&mut stage).await;
         let asked = stage.asked;
-        stage.supervisor.shutdown().await;
         played.map(|answer| (answer, asked))
     })
 }
@@ -78,7 +83,8 @@ impl Stage {
     ) -> Result<T, Failure> {
         let (sink, events) = mpsc::channel(EVENT_BACKLOG);
         let (ui, format) = (self.ui, self.format);
-        let shown = tokio::task::spawn_blocking(move || live::show(events, ui, format));
+        let shown =
+            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops));
         let mut work = pin!(async {
             let done = work(&self.supervisor, sink).await;
             // The sink is gone, so the last output is on its way; the answer comes after it.
@@ -102,6 +108,18 @@ impl Stage {
     }
 }
 
+/// How this process hosts a supervisor: its own binary is the shim, and what agents report with.
+fn options() -> Result<Options, Failure> {
+    let ratchet = std::env::current_exe().map_err(|error| {
+        Failure::from_error(&error).help("ratchet cannot find its own binary; was it replaced?")
+    })?;
+    Ok(Options {
+        shim: vec![ratchet.clone().into(), SHIM.into()],
+        ratchet,
+        local_capacity: LOCAL_CAPACITY,
+    })
+}
+
 /// Asks the supervisor to stop; a second signal does not wait for that.
 async fn stop(supervisor: &Supervisor, signals: &mut Signals, ui: Ui, signal: Signal) {
     ui.tell(|page| {
@@ -119,7 +137,11 @@ fn leave_at_once(signal: Signal) {
     Exit::BySignal(signal).leave();
 }
 
-fn report_lost_output(ui: Ui, shown: Result<Option<std::io::Error>, tokio::task::JoinError>) {
+/// Says that live output was lost, if it was.
+pub(super) fn report_lost_output(
+    ui: Ui,
+    shown: Result<Option<std::io::Error>, tokio::task::JoinError>,
+) {
     let why = match shown {
         Ok(None) => return,
         Ok(Some(error)) => error.to_string(),

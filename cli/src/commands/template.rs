@@ -1,6 +1,6 @@
 //! `ratchet template`: prints a template. Only the batch's manifest has one so far.
 
-use super::{Ended, open};
+use super::Ended;
 use crate::args::Template;
 use crate::diagnostic::Failure;
 use crate::exit::Exit;

@@ -9,7 +9,7 @@ use owo_colors::{OwoColorize as _, Style as Paint};
 use ratchet_engine::name::AgentName;
 use ratchet_supervisor::agent::Agent;
 use ratchet_supervisor::agent::render::{Piece, Style, render};
-use ratchet_supervisor::agent::stream::{AgentStream, StreamFormat};
+use ratchet_supervisor::agent::stream::{AgentEvent, AgentStream, StreamFormat};
 use ratchet_supervisor::event::Stream;
 
 use super::page::Ink;
@@ -37,13 +37,31 @@ impl Transcript {
         Self { ink, events, last: b'\n' }
     }
 
+    /// Makes a transcript of stored output: of the format in which the fewest of its first lines are strange.
+    pub(crate) fn sniffed(first: &[u8], ink: Ink) -> Self {
+        let formats = [
+            StreamFormat::Claude,
+            StreamFormat::Codex,
+            StreamFormat::Gemini,
+            StreamFormat::Cursor,
+            StreamFormat::Opencode,
+        ];
+        let understood =
+            formats.into_iter().filter_map(|format| Some((strange_lines(format, first)?, format)));
+        let likeliest = understood.min_by_key(|(strange, _)| *strange);
+        let events = likeliest.map(|(_, format)| AgentStream::new(format));
+        Self { ink, events, last: b'\n' }
+    }
+
     /// Takes output, cut anywhere.
     pub(crate) fn push(&mut self, stream: Stream, bytes: &[u8], put: Put<'_>) {
         let Self { ink, events, last } = self;
         let mut put = tracking(last, put);
         match (stream, events) {
             (Stream::Stdout, Some(events)) => {
-                events.push(bytes, &mut |event| render(&event, &mut |piece| paint(*ink, piece, &mut put)));
+                events.push(bytes, &mut |event| {
+                    render(&event, &mut |piece| paint(*ink, piece, &mut put))
+                });
             }
             (Stream::Stdout, None) | (Stream::Stderr, _) => put(bytes),
         }
@@ -61,6 +79,15 @@ impl Transcript {
             *last = b'\n';
         }
     }
+}
+
+/// Counts the lines that are no events of a format; `None` if it understands none of them.
+fn strange_lines(format: StreamFormat, first: &[u8]) -> Option<usize> {
+    let mut strange = 0;
+    let mut stream = AgentStream::new(format);
+    stream
+        .push(first, &mut |event| strange += usize::from(matches!(event, AgentEvent::Raw { .. })));
+    stream.facts().saw_event.then_some(strange)
 }
 
 fn tracking<'a>(last: &'a mut u8, put: Put<'a>) -> impl FnMut(&[u8]) + 'a {
@@ -99,7 +126,8 @@ fn tone(style: Style) -> Option<Paint> {
     }
 }
 
-/// Shows control characters of decoded text as replacement characters: an event's text must not drive the terminal.
+/// Shows control characters that are left in decoded text as replacement characters: whatever an event's reader let
+/// through must not drive the terminal.
 fn cleaned(text: &str) -> Cow<'_, str> {
     let foreign = |c: char| c.is_control() && c != '\n' && c != '\t';
     if text.contains(foreign) {
@@ -132,6 +160,16 @@ mod tests {
     }
 
     #[test]
+    fn stored_output_is_read_in_the_format_that_fits_it_best() {
+        let codex = b"{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n";
+        let mut shown = Vec::new();
+        let mut transcript = Transcript::sniffed(codex, Ink::Plain);
+        transcript.push(Stream::Stdout, codex, &mut |bytes| shown.extend_from_slice(bytes));
+        assert_eq!(String::from_utf8(shown).unwrap(), "");
+        assert!(Transcript::sniffed(b"building...\n{}\n", Ink::Plain).events.is_none());
+    }
+
+    #[test]
     fn an_agents_events_become_text_and_its_errors_stay_as_they_are() {
         let claude = AgentName::new("claude");
         let line = br#"{"type":"assistant","message":{"content":[{"type":"text","text":"hi \u001b[2Jthere"}]}}"#;
@@ -139,7 +177,7 @@ mod tests {
         let pieces = [(Stream::Stdout, output.as_slice()), (Stream::Stderr, b"warn\n".as_slice())];
         assert_eq!(
             shown(&mut Transcript::of(Some(&claude), Ink::Plain), &pieces),
-            "hi \u{fffd}[2Jthere\nwarn\n".as_bytes()
+            b"hi [2Jthere\nwarn\n"
         );
     }
 }

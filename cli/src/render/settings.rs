@@ -47,7 +47,9 @@ pub(crate) fn settings(
     if let Some(suppressed) = &settings.suppressed_escalation {
         let requested = suppressed.requested.as_str();
         page.tone(Tone::Warn, format_args!("⚠ manifest requested posture '{requested}'"));
-        page.put(", which is above the user/project config (--allow-manifest-escalation allows it)");
+        page.put(
+            ", which is above the user/project config (--allow-manifest-escalation allows it)",
+        );
         page.end();
     }
     if !enforcement.is_empty() {
@@ -114,3 +116,6 @@ pub(crate) fn named_agents(settings: &Settings) -> Vec<AgentName> {
     }
     agents
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use ratchet_engine::status::{
 
 use super::bar::percent;
 use super::page::{Page, Tone};
-use super::shell::word;
+use ratchet_engine::shell::quoted;
 
 /// Draws a batch's status.
 pub(crate) fn status(page: &mut Page, batch: &BatchStatus) {
@@ -34,7 +34,7 @@ pub(crate) fn no_changes(page: &mut Page, batch: &BatchStatus) {
     if let Some(Next::Decompose { phase }) = &batch.next {
         page.put(format_args!(
             ", or have an agent decompose phase {phase}: ratchet batch apply {}",
-            word(batch.name.as_str())
+            quoted(batch.name.as_str())
         ));
     }
     page.end();
@@ -102,7 +102,7 @@ pub(crate) fn parked(page: &mut Page, batch: &BatchName, change: &ChangeName, pa
     page.put("      ").tone(Tone::Warn, waits).put(indented(&park.reason));
     page.end().put("      ");
     let report = |flag| {
-        let (batch, change) = (word(batch.as_str()), word(change.as_str()));
+        let (batch, change) = (quoted(batch.as_str()), quoted(change.as_str()));
         format!("ratchet batch report {batch} --change {change} {flag}")
     };
     match (park.kind, &park.answer, &park.feedback, park.approved) {

@@ -63,7 +63,7 @@ pub struct ProofOfWork {
     pub kind: ProofKind,
     /// The bash command, run as it is.
     pub run: String,
-    /// The pass condition as its author wrote it; [`crate::proof::classify`] reads it (spec `step-and-outcome` 9.3).
+    /// The pass condition, trimmed text of spec `step-and-outcome` 9.3.
     pub pass: String,
 }
 

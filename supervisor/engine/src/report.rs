@@ -52,6 +52,9 @@ pub struct Waiting {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NothingReport {
     state: Literal,
+    /// Why, for callers that go on from there.
+    #[serde(skip)]
+    pub why: Idle,
     /// Why, in one line.
     pub message: String,
 }
@@ -106,7 +109,8 @@ impl ApplyReport {
     #[must_use]
     pub fn idle(idle: &Idle) -> Self {
         let message = idle.message();
-        Self::NothingReady(NothingReport { state: Literal::NothingReady, message })
+        let why = idle.clone();
+        Self::NothingReady(NothingReport { state: Literal::NothingReady, why, message })
     }
 
     /// Reports a proof-of-work that ran.

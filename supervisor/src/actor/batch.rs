@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::event::{Origin, Started, StepEvent};
 use crate::fault::{self, Point};
 use crate::house::House;
+use crate::order::Order;
 use crate::perform::{self, Act};
 use crate::record;
 use crate::recover::{self, Found};
@@ -69,9 +70,9 @@ struct Running {
 /// What a request has begun.
 enum Begun {
     /// An order to be placed.
-    Order(Box<crate::order::Order>),
+    Order(Box<Order>),
     /// A spawn of an earlier call.
-    Found(Box<Placed>),
+    Found(Box<Inflight>, Placed),
     /// Nothing: the answer is known.
     Report(Report),
 }
@@ -132,7 +133,7 @@ impl Message<PlacedReply> for Batch {
         match outcome {
             Ok(placed) => {
                 fault::at(Point::Acted, self.args.house.project.environment());
-                self.watch(open, placed, Origin::Fresh, ctx.actor_ref()).await;
+                self.watch(open, inflight, placed, Origin::Fresh, ctx.actor_ref()).await;
             }
             Err(error) => {
                 let undone = recover::give_up(&self.args.house, &self.args.home, &inflight);
@@ -155,6 +156,7 @@ impl Message<StepEnded> for Batch {
         caller.hear(StepEvent::Ended).await;
         let report = record::conclude(&self.args.house, &self.args.home, &running.inflight, seen);
         drop(lock);
+        self.args.house.sweep();
         caller.answer(report);
     }
 }
@@ -166,7 +168,10 @@ impl Message<Stop> for Batch {
         match &mut self.phase {
             Phase::Idle => {}
             Phase::Placing(open, _) => open.stop = Some(stop.0),
-            Phase::Running(running) => drop(running.step.tell(stop).await),
+            Phase::Running(running) => {
+                // A step that is gone needs no stopping; its end is on its way.
+                let _gone = running.step.tell(stop).await;
+            }
         }
     }
 }
@@ -181,7 +186,8 @@ impl Batch {
     ) {
         // Held by this very actor while a step runs, so a second request is refused here as it is in any other process.
         let house = &self.args.house;
-        let locked = StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
+        let locked =
+            StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
         let lock = match locked {
             Ok(lock) => lock,
             Err(error) => return caller.answer(Err(error.into())),
@@ -195,17 +201,18 @@ impl Batch {
                 drop(lock);
                 caller.answer(Err(error));
             }
-            Ok(Begun::Found(placed)) => {
+            Ok(Begun::Found(inflight, placed)) => {
                 let open = Open { caller, lock, stop: None };
-                self.watch(open, *placed, Origin::Reattached, me).await;
+                self.watch(open, *inflight, placed, Origin::Reattached, me).await;
             }
             Ok(Begun::Order(order)) => {
-                for notice in &order.notices {
-                    caller.hear(StepEvent::Notice(notice.clone())).await;
+                let Order { inflight, command, notices } = *order;
+                for notice in notices {
+                    caller.hear(StepEvent::Notice(notice)).await;
                 }
                 let open = Open { caller, lock, stop: None };
-                self.phase = Phase::Placing(open, order.inflight.clone());
-                let place = Place { order, reply_to: me.clone() };
+                self.phase = Phase::Placing(open, inflight);
+                let place = Place { command: Box::new(command), reply_to: me.clone() };
                 if self.args.runtime.tell(place).await.is_err() {
                     let gone = PlacedReply { outcome: Err(Error::WatcherDied) };
                     drop(me.tell(gone).await);
@@ -222,7 +229,7 @@ impl Batch {
         let BatchArgs { house, home, .. } = &*self.args;
         match recover::look(house, home)? {
             Found::Nothing => {}
-            Found::Spawn(placed) => return Ok(Begun::Found(placed)),
+            Found::Spawn(inflight, placed) => return Ok(Begun::Found(inflight, placed)),
         }
         match act(house, home)? {
             Act::Report(report) => Ok(Begun::Report(report)),
@@ -237,11 +244,12 @@ impl Batch {
     async fn watch(
         &mut self,
         open: Open,
+        inflight: Inflight,
         placed: Placed,
         origin: Origin,
         me: &ActorRef<Self>,
     ) {
-        let Placed { inflight, dir, attachment, slot, shim } = placed;
+        let Placed { dir, attachment, slot, shim } = placed;
         let started = Started {
             spawn: inflight.spawn.clone(),
             key: inflight.key.clone(),
@@ -254,7 +262,7 @@ impl Batch {
         let step = Step::spawn(StepArgs { batch: me.clone(), dir, watch });
         me.link(&step).await;
         if let Some(by) = open.stop {
-            drop(step.tell(Stop(by)).await);
+            let _gone = step.tell(Stop(by)).await;
         }
         self.phase = Phase::Running(Running { open, inflight, step, _slot: slot });
     }

@@ -8,9 +8,8 @@ use tokio::sync::oneshot;
 use super::batch::Batch;
 use crate::error::Error;
 use crate::event::EventSink;
-use crate::order::Order;
 use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
-use crate::runtime::Placed;
+use crate::runtime::{Command, Placed};
 use crate::store::layout::RunHome;
 use crate::watch::Seen;
 
@@ -54,7 +53,7 @@ pub(crate) enum Report {
 
 /// Batch → runtime actor: place this order, as soon as there is room.
 pub(crate) struct Place {
-    pub(crate) order: Box<Order>,
+    pub(crate) command: Box<Command>,
     pub(crate) reply_to: ActorRef<Batch>,
 }
 

@@ -9,14 +9,16 @@ use ratchet_engine::settings::{AgentSpec, Settings, agent_timeout_ms};
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
+use super::approved;
 use crate::agent::command::{self, CommandFile, Roots};
 use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, environment};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel};
 use crate::git;
 use crate::house::House;
-use crate::order::{Order, Secretive};
+use crate::order::Order;
 use crate::request::OverrideConsent;
+use crate::runtime::{Command, Variables};
 use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::layout::{RunHome, spawn_dir};
 use crate::store::{change, journal};
@@ -41,12 +43,17 @@ pub(super) fn step(
         *branches = Some(git::branches(house.project.root(), group.as_ref()));
     }
     let spawn = house.new_spawn_id();
+    let project = &house.project;
+    let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
+    // Before anything of ours is written into the tree.
+    let note = match step.change() {
+        Some(change) => approved::note(house, change, &entries)?,
+        None => None,
+    };
     let call = match call(house, &step, context) {
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
     };
-    let run = house.project.layout().run(home);
-    let project = &house.project;
     let before = match step.change() {
         Some(change) => Some(change::facts_of(project.layout(), change)?),
         None => None,
@@ -78,7 +85,8 @@ pub(super) fn step(
         limits: agent_limits(house, context.settings),
     };
     let inflight = Inflight {
-        journal_count: journal::count_of(&run, &step.key)?,
+        journal_count: entries.len(),
+        notes: Vec::from_iter(note),
         ..Inflight::new(
             spawn,
             step.key.clone(),
@@ -94,13 +102,14 @@ pub(super) fn step(
             project.now(),
         )
     };
-    Ok(Ok(Order {
-        inflight,
+    let notices = warnings(&call.invocation);
+    let command = Command {
+        locus: context.settings.locus,
         request,
-        variables: Secretive(variables),
-        notices: warnings(&call.invocation),
-        files: call.invocation.files,
-    }))
+        variables: Variables(variables),
+        files: call.invocation.files.into_iter().map(|file| (file.name, file.bytes)).collect(),
+    };
+    Ok(Ok(Order { inflight, command, notices }))
 }
 
 /// Works out the order of a proof-of-work: the command as it is, with the whole environment.
@@ -130,13 +139,8 @@ pub(super) fn proof(
         journal_count: journal::count_of(&run, &key)?,
         ..Inflight::new(spawn, key, task, locus, project.now())
     };
-    Ok(Order {
-        inflight,
-        request,
-        variables: Secretive(variables),
-        files: Vec::new(),
-        notices: Vec::new(),
-    })
+    let command = Command { locus, request, variables: Variables(variables), files: Vec::new() };
+    Ok(Order { inflight, command, notices: Vec::new() })
 }
 
 /// How the agent is called, and how the prompt calls its command.

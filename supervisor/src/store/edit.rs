@@ -65,7 +65,11 @@ fn edited(text: &str, keys: &[&str], value: &YamlValue) -> Option<String> {
         Some(map) => put(&map, keys, value),
         None => drop(document.set(*first, nested(rest, value))),
     }
-    Some(document.to_string())
+    let mut text = document.to_string();
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Some(text)
 }
 
 fn put(map: &Mapping, keys: &[&str], value: &YamlValue) {
@@ -119,10 +123,12 @@ fn to_json(value: &YamlValue) -> Json {
         YamlValue::Mapping(members) => {
             members.iter().map(|(key, value)| (key.clone(), to_json(value))).collect()
         }
-        other => match (other.to_bool(), other.to_f64()) {
-            (Some(value), _) => value.into(),
-            (None, Some(value)) => value.into(),
-            (None, None) => other.as_str().into(),
+        other => match (other.to_bool(), other.to_i64(), other.to_f64()) {
+            (Some(value), _, _) => value.into(),
+            // The engine reads every number as this type.
+            (None, Some(value), _) => (value as f64).into(),
+            (None, None, Some(value)) => value.into(),
+            (None, None, None) => other.as_str().into(),
         },
     }
 }
@@ -218,8 +224,10 @@ mod tests {
             let node = yaml::parse(&text).unwrap();
             plain(node.get("batch").unwrap().get("gate").unwrap())
         };
-        for text in ["123", "true", "null", "~", "1000:1000", "2g", "a: b", "#x", "é\u{1f600}", "''"] {
-            assert_eq!(read(&YamlValue::from(text)), Json::from(text));
+        for text in
+            ["123", "true", "null", "~", "1000:1000", "2g", "a: b", "#x", "é\u{1f600}", "''"]
+        {
+            assert_eq!(read(&YamlValue::from(text)), Json::from(text), "{text:?}");
         }
         assert_eq!(read(&YamlValue::from(90_000_i64)), Json::from(90_000.0));
         assert_eq!(read(&YamlValue::from(0.5)), Json::from(0.5));

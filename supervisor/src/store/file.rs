@@ -169,7 +169,6 @@ pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
 
 /// Whether a file that may be there already was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
 pub enum Created {
     /// It was made.
     Now,

@@ -85,7 +85,6 @@ pub struct Writer<'a> {
 
 /// Whether an entry that may be there only once was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
 pub enum Recorded {
     /// It was added.
     Now,

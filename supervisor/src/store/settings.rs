@@ -45,7 +45,9 @@ pub fn read_project(layout: &Layout) -> Result<ProjectConfig, FileError> {
     match yaml::parse_bytes(&bytes) {
         Ok(Node { value: Value::Null, .. }) => Ok(none),
         Ok(root) if root.as_map().is_some() => Ok(project_config(&root, &name.to_string())),
-        Ok(_) => Ok(ProjectConfig { warnings: vec![format!("{name}: not a map; ignored")], ..none }),
+        Ok(_) => {
+            Ok(ProjectConfig { warnings: vec![format!("{name}: not a map; ignored")], ..none })
+        }
         Err(error) => {
             Ok(ProjectConfig { warnings: vec![format!("{name}: {error}; ignored")], ..none })
         }

@@ -1,13 +1,14 @@
 //! `ratchet batch apply`: exactly one step (spec `batch-status-and-selection` 6).
 
 use ratchet_engine::name::BatchName;
-use ratchet_engine::settings::Escalation;
+use ratchet_engine::permission::Escalation;
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, OverrideConsent};
 
+use super::first_run::ask_for_posture;
 use crate::args::batch::{Apply, Raise};
 use crate::args::{Format, Stepping};
-use crate::commands::{Ended, failed, open, stage};
+use crate::commands::{Ended, failed, open_configured, stage};
 use crate::diagnostic::Failure;
 use crate::exit::{CodeStyle, Exit};
 use crate::render::{settings, step};
@@ -16,8 +17,9 @@ use crate::ui::Ui;
 /// Runs the next step.
 pub(super) fn run(args: &Apply, ui: Ui) -> Ended {
     let format = args.output.format();
-    let project = open()?;
+    let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    ask_for_posture(&project, format, ui);
     show_posture(&project, &batch, args.raise, format, ui)?;
     let request = request(&batch, args.raise, args.stepping);
     let (report, signal) =

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::apply::escalation;
 use crate::args::batch::Config;
-use crate::commands::{Ended, failed, open};
+use crate::commands::{Ended, failed, open_configured};
 use crate::exit::Exit;
 use crate::render::page::Tone;
 use crate::render::settings;
@@ -43,7 +43,7 @@ struct Set<'a> {
 
 /// Shows the settings in force, or sets one.
 pub(super) fn run(args: &Config, ui: Ui) -> Ended {
-    let project = open()?;
+    let project = open_configured(ui)?;
     match &args.set {
         Some(assignment) => set(&project, args, assignment, ui),
         None => show(&project, args, ui),
@@ -95,5 +95,35 @@ impl<'a> Shown<'a> {
             isolation: found.isolation(),
             enforcement,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_engine::permission::{Escalation, PermissionsLayer, Posture};
+    use ratchet_engine::settings::{Layer, resolve};
+
+    use super::*;
+    use crate::schemas::assert_fits;
+
+    // B-V24 B-V26
+    #[test]
+    fn both_answers_fit_the_schema() {
+        let asked = PermissionsLayer {
+            posture: Some(Posture::FullAutonomy),
+            ..PermissionsLayer::default()
+        };
+        let manifest = Layer {
+            permissions: Some(asked),
+            auth_token: Some("hush".to_owned().into()),
+            ..Layer::default()
+        };
+        let found = resolve(None, &Layer::default(), Some(&manifest), Escalation::Clamped);
+        let batch = BatchName::parse("shop").unwrap();
+        let rows =
+            [enforcement(&ratchet_engine::name::AgentName::new("claude"), &found.permissions)];
+        assert_fits("config", &Shown::of(Some(&batch), &found, &rows));
+        assert_fits("config", &Shown::of(None, &found, &[]));
+        assert_fits("config", &Set { ok: true, key: "authToken", value: "***" });
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! What to run is decided anew for every step, as by `batch apply`; here is only the rule when to halt.
 
+use ratchet_engine::decide::Idle;
 use ratchet_engine::outcome::StepState;
 use ratchet_engine::report::ApplyReport;
 use serde::Serialize;
 
 use super::apply::{request, show_posture};
+use super::first_run::ask_for_posture;
 use crate::args::Format;
 use crate::args::batch::Run;
-use crate::commands::{Ended, failed, open, stage};
+use crate::commands::{Ended, failed, open_configured, stage};
 use crate::exit::{CodeStyle, Exit};
 use crate::render::page::{Page, Tone};
 use crate::render::step;
@@ -59,8 +61,9 @@ enum Reason {
 /// Runs until there is a reason to halt.
 pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let format = args.output.format();
-    let project = open()?;
+    let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    ask_for_posture(&project, format, ui);
     show_posture(&project, &batch, args.raise, format, ui)?;
     let most = args.max_steps.map_or(usize::MAX, |most| most as usize);
     let (ran, signal) = stage::play(project, ui, format, async |stage| {
@@ -101,7 +104,8 @@ impl Halted {
             let message = format!("Stopped by {}.", signal.name());
             return Some(Self { reason: Reason::Stopped, message, hint: None });
         }
-        let halted = |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
+        let halted =
+            |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
         match report {
             ApplyReport::Step(step) => match step.state {
                 StepState::Advanced => None,
@@ -123,11 +127,13 @@ impl Halted {
                 hint: Some(parked.first.hint.clone()),
                 ..halted(Reason::Parked, &parked.first.reason)
             }),
-            ApplyReport::NothingReady(nothing) if nothing.done => {
-                Some(halted(Reason::Done, &nothing.message))
-            }
             ApplyReport::NothingReady(nothing) => {
-                Some(halted(Reason::NothingReady, &nothing.message))
+                let reason = match nothing.why {
+                    Idle::Done => Reason::Done,
+                    Idle::FailedProof { .. } => Reason::ProofFailed,
+                    Idle::NothingReady => Reason::NothingReady,
+                };
+                Some(halted(reason, &nothing.message))
             }
             ApplyReport::Proof(proof) if proof.gate_passed => None,
             ApplyReport::Proof(proof) => Some(halted(Reason::ProofFailed, &proof.detail)),

@@ -2,7 +2,8 @@ use super::*;
 use crate::render::page::Ink;
 use crate::schemas::assert_fits;
 use ratchet_engine::name::PhaseName;
-use ratchet_engine::settings::GateMode;
+use ratchet_engine::permission::Escalation;
+use ratchet_engine::settings::{GateMode, Layer, resolve};
 use ratchet_engine::status::Progress;
 
 fn drawn(batch: &BatchStatus) -> String {
@@ -88,6 +89,40 @@ fn a_status_shows_phases_changes_and_what_is_next() {
 
     ✗ Phase: p2 — the goal of p2 (gated by p1)
       (not decomposed yet)
+
+    Next: add-pay (phase p1)
+    ");
+}
+
+// B-V21
+#[test]
+fn a_view_has_bars_the_runtime_and_what_is_next() {
+    let cart = ChangeStatus {
+        progress: Progress { total: 3, completed: 3 },
+        ..change_of("add-cart", ChangeState::Done)
+    };
+    let pay = ChangeStatus {
+        progress: Progress { total: 9, completed: 2 },
+        ..change_of("add-pay", ChangeState::InProgress)
+    };
+    let mut batch = batch_of(vec![phase_of("p1", PhaseState::InProgress, vec![cart, pay])]);
+    batch.next = Some(Next::Change {
+        phase: PhaseName::parse("p1").unwrap(),
+        change: ChangeName::parse("add-pay").unwrap(),
+    });
+    let settings = resolve(None, &Layer::default(), None, Escalation::Clamped);
+    let mut page = Page::new(Ink::Plain);
+    crate::render::view::view(&mut page, &batch, &settings, &[]);
+    insta::assert_snapshot!(page.finish(), @r"
+    Batch: shop  in-progress
+    ████████░░░░░░░░░░░░ 42%  5/12 tasks  1/2 changes done
+
+    Runtime: local · posture repo-sandboxed-permissive [default]
+    Isolation: local — advisory: no filesystem or network isolation; the agent's environment is limited to the allow-list
+
+    ◉ Phase: p1 — the goal of p1
+      ✓ ████████████ 100%  add-cart  3/3
+      ◉ ███░░░░░░░░░  22%  add-pay  2/9
 
     Next: add-pay (phase p1)
     ");

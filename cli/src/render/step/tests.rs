@@ -1,6 +1,11 @@
 use super::*;
 use crate::render::page::Ink;
-use ratchet_engine::proof::ProofReason;
+use crate::schemas::assert_fits;
+use ratchet_engine::decide::{Halt, Idle, Proving};
+use ratchet_engine::manifest::{ProofKind, ProofOfWork};
+use ratchet_engine::name::{PhaseName, StepKey};
+use ratchet_engine::park::{Park, ParkKind};
+use ratchet_engine::proof::{ProofReason, ProofRecord};
 use ratchet_engine::transition::StepKind;
 
 fn drawn(draw: impl FnOnce(&mut Page)) -> String {
@@ -38,6 +43,12 @@ fn record(policy: ProofPolicy) -> ProofRecord {
     }
 }
 
+fn proof_of(record: &ProofRecord) -> ApplyReport {
+    let kind = ProofKind::Integration;
+    let proof = ProofOfWork { kind, run: "make test".into(), pass: "exit 0".into() };
+    ApplyReport::proof(&Proving { phase: PhaseName::parse("p1").unwrap(), proof }, record)
+}
+
 #[test]
 fn a_step_is_named_and_then_its_outcome() {
     let advanced = result_of(StepState::Advanced);
@@ -57,6 +68,7 @@ fn a_step_is_named_and_then_its_outcome() {
 fn a_blocked_verb_says_that_it_can_be_resumed() {
     let blocked =
         StepResult { blocker: Some("Which currency?".into()), ..result_of(StepState::Blocked) };
+    assert_fits("verb", &blocked);
     assert_eq!(
         drawn(|page| result(page, &blocked, Manner::Apply)),
         "Applied: add-cart\n⚠ blocked — Which currency? (resumable)\n"
@@ -81,15 +93,20 @@ fn an_override_is_said_before_everything_else() {
     );
 }
 
-// B-V09
+// B-V09 B-V10
 #[test]
 fn a_proof_names_its_phase_and_its_policy() {
+    let drawn_proof = |record: &ProofRecord| {
+        let report = proof_of(record);
+        assert_fits("apply", &report);
+        drawn(|page| super::report(page, &report))
+    };
     assert_eq!(
-        drawn(|page| proof(page, "p1", &record(ProofPolicy::HardGate))),
+        drawn_proof(&record(ProofPolicy::HardGate)),
         "Proof-of-work: p1 (hard-gate)\n✗ failed — Proof-of-work failed: command exited 3\n"
     );
     assert_eq!(
-        drawn(|page| proof(page, "p1", &record(ProofPolicy::Warn))),
+        drawn_proof(&record(ProofPolicy::Warn)),
         "Proof-of-work: p1 (warn)\n⚠ failed (warn) — Proof-of-work failed: command exited 3\n"
     );
     let passed = ProofRecord {
@@ -98,17 +115,44 @@ fn a_proof_names_its_phase_and_its_policy() {
         ..record(ProofPolicy::Warn)
     };
     assert_eq!(
-        drawn(|page| proof(page, "p1", &passed)),
+        drawn_proof(&passed),
         "Proof-of-work: p1 (warn)\n✓ passed — Proof-of-work passed (exit 0).\n"
     );
 }
 
-// B-V02 B-V03
+// B-V02 B-V03 B-V08
 #[test]
-fn a_parked_step_says_what_frees_it() {
-    let key = StepKey::from_text("add-cart");
-    assert_eq!(
-        drawn(|page| parked(page, &key, "blocked: Which currency?", "Answer it.")),
-        "Step 'add-cart' did not advance (blocked: Which currency?).\nTo proceed: Answer it.\n"
-    );
+fn parked_steps_say_what_frees_the_first_and_who_else_waits() {
+    let halt = |key: &str, kind, reason: &str| Halt {
+        key: StepKey::from_text(key),
+        park: Park {
+            parked_at: "2026-07-02T09:00:00.000Z".into(),
+            key: StepKey::from_text(key),
+            kind,
+            reason: reason.into(),
+            answer: None,
+            feedback: None,
+            approved: None,
+            transition: None,
+        },
+    };
+    let halts = [
+        halt("add-cart", ParkKind::Blocked, "Which currency?"),
+        halt("add-pay", ParkKind::AwaitingApproval, "plan written"),
+    ];
+    let parked = ApplyReport::parked(&halts).unwrap();
+    assert_fits("apply", &parked);
+    insta::assert_snapshot!(drawn(|page| report(page, &parked)), @r#"
+    Step 'add-cart' did not advance (blocked: Which currency?).
+    To proceed: record an answer with `ratchet batch report --change add-cart --answer "..."`
+    Also waiting: 'add-pay' (awaiting approval: plan written)
+    "#);
+}
+
+// B-V01
+#[test]
+fn nothing_to_do_is_said_in_one_line() {
+    let done = ApplyReport::idle(&Idle::Done);
+    assert_fits("apply", &done);
+    assert_eq!(drawn(|page| report(page, &done)), "Nothing to do — all changes are done.\n");
 }

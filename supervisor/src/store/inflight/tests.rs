@@ -1,29 +1,29 @@
 use std::fs;
 
+use ratchet_engine::settings::GateMode;
+use ratchet_engine::transition::StepKind;
+
 use super::*;
 use crate::store::journal::with_lock;
 use crate::store::testing::Scene;
 
 fn intent(spawn: &str) -> Inflight {
-    Inflight {
-        version: VERSION,
-        spawn: SpawnId::parse(spawn).unwrap(),
-        key: StepKey::from_text("a"),
-        kind: StepKind::Apply,
+    let key = StepKey::from_text("a");
+    let task = Task::Step(StepTask {
+        subject: Subject {
+            key: key.clone(),
+            kind: StepKind::Apply,
+            gate: GateMode::AfterPropose,
+            is_reply: true,
+        },
         change: Some(ChangeName::parse("a").unwrap()),
-        phase: PhaseName::parse("p1").unwrap(),
-        resumed: Some(Resumed::Answered),
-        gate: GateMode::AfterPropose,
-        journal_count: 3,
         before: Some(ChangeFacts { exists: true, has_plan: true, ..ChangeFacts::default() }),
-        locus: Locus::Local,
-        reach: None,
-        boot_id: Some("boot".to_owned()),
-        started_at: "2026-07-02T09:00:00.000Z".to_owned(),
-        agent: "claude".to_owned(),
+        agent: AgentName::new("claude"),
         model: None,
         via: None,
-    }
+    });
+    let spawn = SpawnId::parse(spawn).unwrap();
+    Inflight::new(spawn, key, task, Locus::Local, Timestamp::from_unix_ms(0))
 }
 
 fn write(scene: &Scene, intent: &Inflight) -> Result<(), InflightError> {
@@ -94,9 +94,9 @@ fn a_damaged_intent_is_an_error_and_can_be_discarded() {
 #[test]
 fn an_intent_cannot_name_a_folder_elsewhere() {
     let scene = Scene::new();
-    for (member, text) in [("spawn", "../../etc"), ("change", "../x")] {
+    for (member, text) in [("/spawn", "../../etc"), ("/task/step/change", "../x")] {
         let mut value = serde_json::to_value(intent("s1")).unwrap();
-        value[member] = text.into();
+        *value.pointer_mut(member).unwrap() = text.into();
         put(&scene, &value.to_string());
         let error = Inflight::read(&scene.run()).unwrap_err();
         assert!(matches!(error, InflightError::Broken { .. }), "{member}: {error:?}");

@@ -27,7 +27,7 @@ fn verified(of: &str) -> Entry {
     Entry { transition: Some(StepKind::Verify), ..entry(of, EntryKind::Completion, "done") }
 }
 
-// G01
+// B-G01
 #[test]
 fn entries_are_appended_under_their_key() {
     let scene = Scene::new();
@@ -43,7 +43,7 @@ fn entries_are_appended_under_their_key() {
     assert!(bytes.ends_with('\n'));
 }
 
-// G06
+// B-G06
 #[test]
 fn a_missing_journal_is_empty() {
     let scene = Scene::new();
@@ -52,7 +52,7 @@ fn a_missing_journal_is_empty() {
     assert!(!scene.run().dir().exists(), "reading makes nothing");
 }
 
-// G05 G07
+// B-G05 B-G07
 #[test]
 fn broken_lines_cost_themselves_only() {
     let good = String::from_utf8(verified("a").to_line()).unwrap();

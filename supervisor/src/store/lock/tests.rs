@@ -20,7 +20,7 @@ fn note(scene: &Scene) -> Note {
     serde_json::from_slice(&fs::read(scene.run().step_lock()).unwrap()).unwrap()
 }
 
-// G08 G11
+// B-G08 B-G11
 #[test]
 fn a_second_step_of_a_batch_is_refused_and_told_who_runs() {
     let scene = Scene::new();
@@ -31,7 +31,7 @@ fn a_second_step_of_a_batch_is_refused_and_told_who_runs() {
     assert!(text.contains(&pid), "{text}");
 }
 
-// G09
+// B-G09
 #[test]
 fn a_released_lock_can_be_taken_again_and_leaves_no_file() {
     let scene = Scene::new();
@@ -40,7 +40,7 @@ fn a_released_lock_can_be_taken_again_and_leaves_no_file() {
     drop(acquire(&scene).unwrap());
 }
 
-// G10
+// B-G10
 #[test]
 fn two_batches_do_not_hinder_each_other() {
     let scene = Scene::new();

@@ -36,7 +36,7 @@ fn text(scene: &Scene) -> String {
     fs::read_to_string(scene.run().state()).unwrap()
 }
 
-// G02
+// B-G02
 #[test]
 fn a_park_takes_an_answer_and_stays() {
     let scene = Scene::new();
@@ -60,7 +60,7 @@ fn a_park_takes_an_answer_and_stays() {
     assert_eq!(text(&scene), expected);
 }
 
-// G03
+// B-G03
 #[test]
 fn a_reject_stores_its_feedback() {
     let scene = Scene::new();
@@ -70,7 +70,7 @@ fn a_reject_stores_its_feedback() {
     assert_eq!((park.feedback.as_deref(), park.approved), (Some("no"), Some(false)));
 }
 
-// G04
+// B-G04
 #[test]
 fn clearing_removes_the_park() {
     let scene = Scene::new();

@@ -7,7 +7,7 @@ use crate::decide::{Resume, Step, Work};
 use crate::journal::Via;
 use crate::name::{AgentName, BatchName, ChangeName, SpawnId};
 use crate::park::{ParkChange, park_after};
-use crate::settings::Scope;
+use crate::settings::{GateMode, Scope};
 use crate::time::Timestamp;
 use crate::transition::Transition;
 
@@ -72,7 +72,7 @@ fn on_disk(before: ChangeFacts, after: ChangeFacts, session: Session) -> Session
 }
 
 fn judged(step: &Step, session: &Session) -> StepResult {
-    judge(step, GateMode::Voluntary, session).result
+    judge(&Subject::of(step, GateMode::Voluntary), session).result
 }
 
 fn blocker(result: &StepResult) -> &str {
@@ -84,7 +84,7 @@ fn blocker(result: &StepResult) -> &str {
 #[test]
 fn a_corroborated_completion_advances_and_points_at_its_entries() {
     let session = on_disk(ChangeFacts::default(), plan(0, 2), said("planned"));
-    let verdict = judge(&step(Transition::Propose), GateMode::Voluntary, &session);
+    let verdict = judge(&Subject::of(&step(Transition::Propose), GateMode::Voluntary), &session);
     assert_eq!(verdict.result.state, StepState::Advanced);
     assert_eq!(verdict.result.message.as_deref(), Some("planned"));
     assert_eq!(verdict.result.journal_refs, Some(vec![3]));
@@ -115,7 +115,8 @@ fn the_first_question_wins_over_everything() {
     ];
     for end in [SessionEnd::Exited(0), SessionEnd::Exited(9)] {
         let session = on_disk(ChangeFacts::default(), plan(0, 2), session(end, &reports));
-        let verdict = judge(&step(Transition::Propose), GateMode::Autonomous, &session);
+        let verdict =
+            judge(&Subject::of(&step(Transition::Propose), GateMode::Autonomous), &session);
         assert_eq!(blocker(&verdict.result), "which port?");
         assert_eq!(verdict.entry_message, "Agent raised a blocker during propose.");
         assert_eq!(verdict.entry_kind, EntryKind::Blocker);
@@ -130,7 +131,7 @@ fn a_bad_exit_without_completion_is_blocked() {
         let mut session = session(SessionEnd::Exited(9), &[(EntryKind::Progress, "reading")]);
         session.stderr = "boom\n".to_owned();
         session.stdout = "out".to_owned();
-        let verdict = judge(&step, GateMode::Voluntary, &session);
+        let verdict = judge(&Subject::of(&step, GateMode::Voluntary), &session);
         let text = blocker(&verdict.result);
         assert_eq!(text, "Agent exited with code 9 without reporting completion.");
         assert_eq!(verdict.entry_message, format!("Agent failed during {}.", step.kind()));
@@ -263,7 +264,9 @@ fn a_proposal_without_a_plan_is_blocked_under_every_gate() {
     let folder = ChangeFacts { exists: true, ..ChangeFacts::default() };
     for after in [ChangeFacts::default(), folder] {
         let session = on_disk(ChangeFacts::default(), after, said("planned"));
-        let result = judge(&step(Transition::Propose), GateMode::AfterPropose, &session).result;
+        let result =
+            judge(&Subject::of(&step(Transition::Propose), GateMode::AfterPropose), &session)
+                .result;
         assert_eq!(blocker(&result), disagrees("no plan.md on disk"));
         assert_eq!(result.message, result.blocker);
     }
@@ -334,7 +337,7 @@ fn an_agent_that_lingered_is_judged_by_its_report_with_a_note() {
 #[test]
 fn decompositions_and_pull_requests_are_not_held_against_the_disk() {
     for step in [decompose(), pull_request()] {
-        let verdict = judge(&step, GateMode::EveryPhase, &said("authored"));
+        let verdict = judge(&Subject::of(&step, GateMode::EveryPhase), &said("authored"));
         assert_eq!(verdict.result.state, StepState::Advanced);
         assert_eq!(verdict.entry_kind, EntryKind::Completion);
         assert_eq!(verdict.entry(Timestamp::from_unix_ms(0)).transition, Some(step.kind()));
@@ -358,7 +361,7 @@ fn failed_with_model(scope: Scope) -> Session {
 #[test]
 fn a_named_model_is_hinted_at_when_the_agent_failed_at_once() {
     let session = failed_with_model(Scope::Project);
-    let verdict = judge(&step(Transition::Apply), GateMode::Voluntary, &session);
+    let verdict = judge(&Subject::of(&step(Transition::Apply), GateMode::Voluntary), &session);
     let hint = "The \"apply\" stage ran agent \"codex\" with model \"gpt-x\", as set by the project \
                 config. If this model id is invalid, correct the agent setting in the project config \
                 and resume.";
@@ -436,7 +439,7 @@ fn an_option_that_the_agent_does_not_know_is_named_instead_of_the_model() {
 fn a_stand_in_for_the_agent_marks_result_and_entry() {
     let mut session = on_disk(ChangeFacts::default(), plan(0, 2), said("planned"));
     session.via = Some(Via::EnvOverride);
-    let verdict = judge(&step(Transition::Propose), GateMode::Voluntary, &session);
+    let verdict = judge(&Subject::of(&step(Transition::Propose), GateMode::Voluntary), &session);
     assert!(verdict.result.agent_override);
     assert_eq!(verdict.entry(Timestamp::from_unix_ms(0)).via, Some(Via::EnvOverride));
 }
@@ -445,7 +448,7 @@ fn a_stand_in_for_the_agent_marks_result_and_entry() {
 #[test]
 fn a_gate_parks_a_completion_that_holds() {
     let session = on_disk(ChangeFacts::default(), plan(0, 2), said("two tasks planned"));
-    let verdict = judge(&step(Transition::Propose), GateMode::AfterPropose, &session);
+    let verdict = judge(&Subject::of(&step(Transition::Propose), GateMode::AfterPropose), &session);
     assert_eq!(verdict.result.state, StepState::AwaitingApproval);
     assert_eq!(verdict.result.approval_request.as_deref(), Some("two tasks planned"));
     assert_eq!(verdict.entry_message, "Propose complete; awaiting approval.");
@@ -453,16 +456,18 @@ fn a_gate_parks_a_completion_that_holds() {
     let ParkChange::Set(park) = park_after(&verdict.result) else { panic!("not parked") };
     assert_eq!((park.reason.as_str(), park.transition), ("two tasks planned", StepKind::Propose));
     let session = on_disk(plan(0, 2), plan(2, 2), said("woven"));
-    let apply = judge(&step(Transition::Apply), GateMode::EveryPhase, &session).result;
+    let apply =
+        judge(&Subject::of(&step(Transition::Apply), GateMode::EveryPhase), &session).result;
     assert_eq!(apply.message.as_deref(), Some("Apply complete; awaiting approval."));
-    let apply = judge(&step(Transition::Apply), GateMode::AfterPropose, &session).result;
+    let apply =
+        judge(&Subject::of(&step(Transition::Apply), GateMode::AfterPropose), &session).result;
     assert_eq!(apply.state, StepState::Advanced);
 }
 
 #[test]
 fn a_verify_that_waits_for_approval_is_not_journaled_as_complete() {
     let session = on_disk(plan(2, 2), plan(2, 2), said("Ready for archive"));
-    let verdict = judge(&step(Transition::Verify), GateMode::EveryPhase, &session);
+    let verdict = judge(&Subject::of(&step(Transition::Verify), GateMode::EveryPhase), &session);
     assert_eq!(verdict.result.state, StepState::AwaitingApproval);
     assert_eq!(verdict.entry_kind, EntryKind::Progress);
     assert_eq!(verdict.entry_message, "Verify complete; awaiting approval.");
@@ -474,7 +479,7 @@ fn a_reply_does_not_park_again_and_an_approval_does_not_free_the_next() {
     let session = on_disk(plan(0, 2), plan(2, 2), said("woven"));
     let state = |resume| {
         let step = Step { resume: Some(resume), ..step(Transition::Apply) };
-        judge(&step, GateMode::EveryPhase, &session).result.state
+        judge(&Subject::of(&step, GateMode::EveryPhase), &session).result.state
     };
     let text = || "x".to_owned();
     assert_eq!(state(Resume::Answered { question: text(), answer: text() }), StepState::Advanced);
