@@ -83,26 +83,26 @@ mod tests {
         StepKind::ALL.into_iter().filter(|&step| parks_for_approval(gate, step)).collect()
     }
 
-    // L29 L32 K08
+    // B-L29 B-L32 B-K08
     #[test]
     fn voluntary_and_autonomous_park_nothing() {
         assert_eq!(parked(GateMode::Voluntary), []);
         assert_eq!(parked(GateMode::Autonomous), []);
     }
 
-    // L33
+    // B-L33
     #[test]
     fn an_unset_gate_is_voluntary() {
         assert_eq!(GateMode::default(), GateMode::Voluntary);
     }
 
-    // L30 L32
+    // B-L30 B-L32
     #[test]
     fn after_propose_parks_proposals_only() {
         assert_eq!(parked(GateMode::AfterPropose), [StepKind::Propose]);
     }
 
-    // L31 L32
+    // B-L31 B-L32
     #[test]
     fn every_phase_parks_the_transitions_of_changes() {
         let transitions = [StepKind::Propose, StepKind::Apply, StepKind::Verify];

@@ -1,5 +1,5 @@
 //! Snapshot in, exactly one thing to do out. What can be worked on is found in [`crate::selection`]; here the step is
-//! built, with everything its agent has to know, in [`build`]. Running it is `ratchet-supervisor`'s.
+//! built, with everything its agent has to know, in `build`. Running it is `ratchet-supervisor`'s.
 
 mod build;
 mod standalone;
@@ -23,8 +23,7 @@ pub fn decide(snapshot: &Snapshot) -> Result<Plan, DagError> {
     Ok(decide_by(snapshot, &status::derive(snapshot)?))
 }
 
-/// Decides what to do next, for callers that have derived the status of the same snapshot already.
-pub fn decide_by(snapshot: &Snapshot, status: &BatchStatus) -> Plan {
+fn decide_by(snapshot: &Snapshot, status: &BatchStatus) -> Plan {
     build::plan(snapshot, selection::pick(snapshot, status))
 }
 

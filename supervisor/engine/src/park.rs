@@ -186,7 +186,7 @@ mod tests {
         StepResult::new(state, StepKey::from_text("api"), StepKind::Propose)
     }
 
-    // V04 V05 V06
+    // B-V04 B-V05 B-V06
     #[test]
     fn a_result_parks_clears_or_leaves_alone() {
         let mut blocked = result(StepState::Blocked);

@@ -6,9 +6,10 @@ use crate::change::ChangeFacts;
 use crate::fold::JournalView;
 use crate::manifest::{ChangeIntent, Manifest, Phase, ProofKind, ProofOfWork};
 use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
+use crate::outcome::SessionEnd;
 use crate::park::{NewPark, Park, ParkKind};
 use crate::permission::Escalation;
-use crate::proof::{ProofReason, ProofRecord};
+use crate::proof::{Finding, Matcher, ProofReason, ProofRecord};
 use crate::settings::{self, GateMode, Layer, PrGrouping, ProofPolicy, Settings};
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
@@ -149,6 +150,13 @@ impl Sketch {
     fn facts(&mut self, change: &str) -> &mut ChangeFacts {
         self.0.changes.entry(ChangeName::parse(change).unwrap()).or_default()
     }
+}
+
+/// Judges a proof whose output is at hand as a whole.
+pub(crate) fn judged_proof(pass: &str, end: &SessionEnd, stdout: &[u8]) -> Finding {
+    let mut matcher = Matcher::new(pass);
+    matcher.feed(stdout);
+    matcher.finish(end)
 }
 
 /// Draws a phase.

@@ -1,5 +1,5 @@
 //! Snapshot in, status out: what is done, what is blocked, what comes next (spec `batch-status-and-selection` 2 to 4).
-//! The derivation is in [`derive`], the JSON that users see in [`json`]. Status never picks: `next` comes from
+//! The derivation is in [`mod@derive`], the JSON that users see in [`json`]. Status never picks: `next` comes from
 //! [`crate::selection`].
 
 pub mod derive;

@@ -143,52 +143,52 @@ mod tests {
         next_transition(&facts, &StepKey::from_text("api"), &journal)
     }
 
-    // J01
+    // B-J01
     #[test]
     fn a_change_without_a_folder_is_proposed() {
         assert_eq!(next(ABSENT, &[]), Some(Transition::Propose));
     }
 
-    // J02
+    // B-J02
     #[test]
     fn a_folder_without_a_plan_is_proposed() {
         assert_eq!(next(FOLDER, &[]), Some(Transition::Propose));
     }
 
-    // J03
+    // B-J03
     #[test]
     fn a_plan_with_open_tasks_is_applied_and_so_is_one_without_any() {
         assert_eq!(next(plan(1, 3), &[]), Some(Transition::Apply));
         assert_eq!(next(plan(0, 0), &[]), Some(Transition::Apply));
     }
 
-    // J04
+    // B-J04
     #[test]
     fn a_finished_plan_is_verified_unless_its_own_verify_is_journaled() {
         assert_eq!(next(plan(3, 3), &[]), Some(Transition::Verify));
         assert_eq!(next(plan(3, 3), &["web"]), Some(Transition::Verify));
     }
 
-    // J05
+    // B-J05
     #[test]
     fn a_verified_change_has_nothing_left() {
         assert_eq!(next(plan(3, 3), &["api"]), None);
     }
 
-    // H31
+    // B-H31
     #[test]
     fn an_unticked_task_reopens_a_verified_change() {
         assert_eq!(next(plan(2, 3), &["api"]), Some(Transition::Apply));
     }
 
-    // J07
+    // B-J07
     #[test]
     fn an_archived_change_has_nothing_left() {
         let archived = ChangeFacts { archived: true, ..ABSENT };
         assert_eq!(next(archived, &[]), None);
     }
 
-    // J06
+    // B-J06
     #[test]
     fn the_canonical_order_is_propose_apply_verify() {
         let disk = [ABSENT, plan(0, 2), plan(2, 2)];

@@ -19,7 +19,7 @@ fn one() -> Sketch {
     Sketch::new(&[("p1", &["api"])])
 }
 
-// J09 K01 K14
+// B-J09 B-K01 B-K14
 #[test]
 fn a_step_of_a_change_has_the_transition_of_the_disk() {
     let kinds = [one(), one().plan("api", 1, 2), one().plan("api", 2, 2)].map(|s| step(&s).kind());
@@ -33,7 +33,7 @@ fn a_step_of_a_change_has_the_transition_of_the_disk() {
     assert_eq!((step.resume, step.guidance), (None, None));
 }
 
-// K06
+// B-K06
 #[test]
 fn an_answer_comes_back_with_its_question_and_the_disk_decides_the_transition() {
     let sketch = one()
@@ -47,7 +47,7 @@ fn an_answer_comes_back_with_its_question_and_the_disk_decides_the_transition() 
     assert_eq!(step.resume, Some(Resume::Answered { question, answer }));
 }
 
-// K07 L35
+// B-K07 B-L35
 #[test]
 fn a_rejected_step_runs_again_as_what_it_was() {
     for (kind, ticked) in [(StepKind::Propose, 0), (StepKind::Apply, 2), (StepKind::Verify, 2)] {
@@ -81,7 +81,7 @@ fn a_reject_of_another_tools_park_follows_the_disk() {
     assert_eq!(step(&sketch).kind(), StepKind::Apply);
 }
 
-// L34
+// B-L34
 #[test]
 fn an_approved_proposal_goes_on_to_apply() {
     let sketch = one()
@@ -94,7 +94,7 @@ fn an_approved_proposal_goes_on_to_apply() {
     assert!(!step.resume.unwrap().is_reply());
 }
 
-// K20 K21
+// B-K20 B-K21
 #[test]
 fn a_decomposition_knows_what_was_shipped_and_what_was_answered() {
     let sketch = Sketch::new(&[("p1", &["api", "auth"]), ("p2", &[])])
@@ -117,7 +117,7 @@ fn a_proof_is_planned_with_its_command() {
     assert_eq!(proving.proof.run, "./check p1");
 }
 
-// V02 V03 V08
+// B-V02 B-V03 B-V08
 #[test]
 fn parks_are_planned_as_halts() {
     let sketch = Sketch::new(&[("p1", &["api", "web"])]).asked("api").shown("web", StepKind::Apply);
@@ -126,7 +126,7 @@ fn parks_are_planned_as_halts() {
     assert_eq!(keys, ["api", "web"]);
 }
 
-// U09
+// B-U09
 #[test]
 fn a_pull_request_is_a_step_without_branches_yet() {
     let sketch = one().done(&["api"]).proof("p1", Proof::Passed).grouping(PrGrouping::PerPhase);
@@ -136,7 +136,7 @@ fn a_pull_request_is_a_step_without_branches_yet() {
     assert_eq!((branches, changes.len()), (None, 1));
 }
 
-// J08 X05
+// B-J08 B-X05
 #[test]
 fn a_standalone_step_has_the_forced_transition() {
     let change = ChangeName::parse("api").unwrap();

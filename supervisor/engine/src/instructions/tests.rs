@@ -80,13 +80,13 @@ fn invoked(text: &str) -> Vec<&str> {
     text[from..].lines().take_while(|line| line.starts_with("    ")).map(str::trim).collect()
 }
 
-// N01 N08 N17
+// B-N01 B-N08 B-N17
 #[test]
 fn a_proposal_reads_like_this() {
     insta::assert_snapshot!("propose", text(&change(Transition::Propose)));
 }
 
-// N05 N10 N14 N16
+// B-N05 B-N10 B-N14 B-N16
 #[test]
 fn an_answered_apply_with_guidance_reads_like_this() {
     let guidance = Some("Keep it small.\nNo new crates.".to_owned());
@@ -94,26 +94,26 @@ fn an_answered_apply_with_guidance_reads_like_this() {
     insta::assert_snapshot!("apply_answered_guided", text(&step));
 }
 
-// N20 N15 L36
+// B-N20 B-N15 B-L36
 #[test]
 fn a_rejected_verify_reads_like_this() {
     let step = Step { resume: rejected(), ..change(Transition::Verify) };
     insta::assert_snapshot!("verify_rejected", text(&step));
 }
 
-// K20
+// B-K20
 #[test]
 fn a_decomposition_reads_like_this() {
     insta::assert_snapshot!("decompose", text(&decompose()));
 }
 
-// N18 N19 U09 U15
+// B-N18 B-N19 B-U09 B-U15
 #[test]
 fn a_pull_request_reads_like_this() {
     insta::assert_snapshot!("pull_request", text(&pull_request()));
 }
 
-// X13 X20
+// B-X13 B-X20
 #[test]
 fn a_step_of_its_own_reads_like_this() {
     let name = ChangeName::parse("add-api").unwrap();
@@ -121,7 +121,7 @@ fn a_step_of_its_own_reads_like_this() {
     insta::assert_snapshot!("standalone_propose", text(&step));
 }
 
-// N01 N05 N13
+// B-N01 B-N05 B-N13
 #[test]
 fn every_transition_delegates_with_a_bare_invocation() {
     for transition in [Transition::Propose, Transition::Apply, Transition::Verify] {
@@ -132,7 +132,7 @@ fn every_transition_delegates_with_a_bare_invocation() {
     assert_eq!(invoked(&text(&pull_request())), ["/rct:open-pr"]);
 }
 
-// N02 N09
+// B-N02 B-N09
 #[test]
 fn the_prompt_frames_the_invocation_and_has_no_recipe() {
     for step in every_step() {
@@ -143,7 +143,7 @@ fn the_prompt_frames_the_invocation_and_has_no_recipe() {
     }
 }
 
-// N03
+// B-N03
 #[test]
 fn no_coding_agent_is_named() {
     for step in every_step() {
@@ -154,7 +154,7 @@ fn no_coding_agent_is_named() {
     }
 }
 
-// N04
+// B-N04
 #[test]
 fn the_duty_to_report_stands_near_the_top() {
     for step in every_step() {
@@ -165,7 +165,7 @@ fn the_duty_to_report_stands_near_the_top() {
     }
 }
 
-// N06 N07 N12
+// B-N06 B-N07 B-N12
 #[test]
 fn the_token_is_the_agents_own() {
     let step = Step { guidance: Some("small".to_owned()), ..change(Transition::Apply) };
@@ -175,7 +175,7 @@ fn the_token_is_the_agents_own() {
     assert!(!text.contains("/rct:"));
 }
 
-// N10 N13 X13
+// B-N10 B-N13 B-X13
 #[test]
 fn guidance_stands_verbatim_in_a_block_of_its_own_or_not_at_all() {
     let guidance = "Use  two blanks.\n\n  - and a list";
@@ -184,7 +184,7 @@ fn guidance_stands_verbatim_in_a_block_of_its_own_or_not_at_all() {
     assert!(!text(&change(Transition::Apply)).contains("Additional guidance"));
 }
 
-// N14 N15 N16 K21
+// B-N14 B-N15 B-N16 B-K21
 #[test]
 fn guidance_and_reply_are_arguments_in_order() {
     let guidance = Some("small\nsteps".to_owned());
@@ -205,7 +205,7 @@ fn the_reply_to_a_pull_request_is_in_its_frame() {
     }
 }
 
-// L36
+// B-L36
 #[test]
 fn a_rejection_names_the_transition_that_runs() {
     let text = text(&Step { resume: rejected(), ..change(Transition::Apply) });
@@ -214,7 +214,7 @@ fn a_rejection_names_the_transition_that_runs() {
     assert!(!text.contains("propos"));
 }
 
-// N17
+// B-N17
 #[test]
 fn the_definition_of_done_has_a_line_of_its_own() {
     for transition in [Transition::Propose, Transition::Apply, Transition::Verify] {
@@ -224,7 +224,7 @@ fn the_definition_of_done_has_a_line_of_its_own() {
     }
 }
 
-// N20
+// B-N20
 #[test]
 fn only_a_verify_asks_for_a_verdict() {
     assert!(text(&change(Transition::Verify)).contains("\"Ready for archive\""));
@@ -250,7 +250,7 @@ fn nothing_that_is_to_be_run_needs_a_substitution() {
     }
 }
 
-// N19 X20
+// B-N19 B-X20
 #[test]
 fn the_report_commands_are_quoted_for_a_shell() {
     let mut step = decompose();

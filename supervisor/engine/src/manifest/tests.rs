@@ -63,7 +63,7 @@ fn a_manifest_is_read_with_its_phases_and_changes_in_order() {
     assert!(batch.phases[0].changes[0].after.is_empty());
     assert_eq!(batch.phases[0].changes[1].after, [batch.phases[0].changes[0].name.clone()]);
     let second = batch.phase("p2").unwrap();
-    assert_eq!((second.success.as_str(), second.proof.pass.as_str()), ("s", "contains: ok"));
+    assert_eq!((second.success.as_str(), second.proof.pass.as_str()), ("s", " contains: ok "));
     assert_eq!(second.proof.kind, ProofKind::Blackbox);
     assert!(second.changes.is_empty());
 }

@@ -4,9 +4,6 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Finding, Matcher};
-use crate::outcome::SessionEnd;
-
 /// A pass condition, read. Exit 0 is needed by all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
@@ -99,15 +96,6 @@ impl Condition {
             Self::ExitZero | Self::Regex(_) => None,
         }
     }
-}
-
-/// Judges one run whose output is at hand as a whole; [`Matcher`] takes it in pieces.
-///
-/// `pass` is the condition as its author wrote it. One that cannot be read never passes, and never throws.
-pub fn judge(pass: &str, end: &SessionEnd, stdout: &[u8]) -> Finding {
-    let mut matcher = Matcher::new(pass);
-    matcher.feed(stdout);
-    matcher.finish(end)
 }
 
 /// Recognises the exit-zero directive: `exit`, optionally `code`, then `0` or `zero`, each optionally behind one blank

@@ -1,8 +1,8 @@
 //! Pass conditions, searching in pieces, and records.
 
-use super::condition::judge;
 use super::matcher::{HARD_WINDOW, PLAIN_WINDOW};
 use super::*;
+use crate::sketch::judged_proof as judge;
 
 const GOOD: SessionEnd = SessionEnd::Exited(0);
 
@@ -14,7 +14,7 @@ fn passes(pass: &str, stdout: &str) -> bool {
     judge(pass, &GOOD, stdout.as_bytes()).reason == ProofReason::PassConditionMet
 }
 
-// M06 M04
+// B-M06 B-M04
 #[test]
 fn the_exit_zero_directive_is_recognised_in_all_its_spellings() {
     let spellings = [
@@ -37,7 +37,7 @@ fn the_exit_zero_directive_is_recognised_in_all_its_spellings() {
     }
 }
 
-// M07
+// B-M07
 #[test]
 fn what_only_looks_like_the_directive_is_a_text() {
     let texts = [
@@ -59,7 +59,7 @@ fn what_only_looks_like_the_directive_is_a_text() {
     }
 }
 
-// M01 M05 M04
+// B-M01 B-M05 B-M04
 #[test]
 fn exit_zero_asks_for_nothing_else() {
     assert!(passes("exit code 0 — new tests pass", ""));
@@ -68,7 +68,7 @@ fn exit_zero_asks_for_nothing_else() {
     assert_eq!(failed.detail, "Proof-of-work failed: command exited 4");
 }
 
-// M02 M11
+// B-M02 B-M11
 #[test]
 fn contains_takes_its_text_as_it_stands() {
     assert_eq!(classify("contains: foo "), Ok(Condition::Contains(" foo".to_owned())));
@@ -76,7 +76,7 @@ fn contains_takes_its_text_as_it_stands() {
     assert!(!passes("contains: foo", "foo"));
 }
 
-// M03
+// B-M03
 #[test]
 fn a_pattern_is_found_anywhere_and_its_anchors_mean_the_ends() {
     assert!(passes("regex:w.ven", "bands woven\n"));
@@ -93,7 +93,7 @@ fn a_pattern_may_look_around_and_back() {
     assert!(passes(r"regex:(\w+) \1", "tests tests"));
 }
 
-// M08
+// B-M08
 #[test]
 fn a_plain_text_needs_exit_zero_and_must_be_in_the_output() {
     assert!(passes("bands woven", "3 bands woven today"));
@@ -102,7 +102,7 @@ fn a_plain_text_needs_exit_zero_and_must_be_in_the_output() {
     assert_eq!(failed.reason, ProofReason::NonzeroExit);
 }
 
-// M09
+// B-M09
 #[test]
 fn a_condition_that_cannot_be_read_never_passes_and_never_throws() {
     assert!(matches!(classify("regex:("), Err(ConditionError::InvalidRegex { .. })));
@@ -166,7 +166,7 @@ fn a_pattern_that_explodes_is_an_error_not_a_hang() {
     assert!(finding.detail.starts_with("Proof-of-work failed: the pattern could not"));
 }
 
-// M12
+// B-M12
 #[test]
 fn the_gate_follows_the_verdict_or_the_policy() {
     let phase = PhaseName::parse("p1").unwrap();
@@ -178,7 +178,7 @@ fn the_gate_follows_the_verdict_or_the_policy() {
     assert!(passed.gate_passed && passed.passed);
 }
 
-// M19 M38
+// B-M19 B-M38
 #[test]
 fn a_record_has_its_members_in_order_and_reads_back() {
     let phase = PhaseName::parse("p1").unwrap();
@@ -193,7 +193,7 @@ fn a_record_has_its_members_in_order_and_reads_back() {
     assert!(serde_json::from_str::<ProofRecord>(older).is_ok());
 }
 
-// M38
+// B-M38
 #[test]
 fn an_excerpt_is_what_matched_and_is_bounded() {
     assert_eq!(judge(r"regex:\d+ passed", &GOOD, b"12 passed").excerpt.unwrap(), "12 passed");
@@ -203,7 +203,7 @@ fn an_excerpt_is_what_matched_and_is_bounded() {
     assert_eq!(judge("contains:x", &GOOD, b"").excerpt, None);
 }
 
-// M28
+// B-M28
 #[test]
 fn every_way_to_end_badly_fails_and_says_how() {
     let limit = "wall".to_owned();

@@ -17,7 +17,7 @@ fn said(boundaries: &[Boundary]) -> Vec<String> {
         .collect()
 }
 
-// U01
+// B-U01
 #[test]
 fn nothing_is_cut_when_off_or_without_changes() {
     assert_eq!(cut(SHOP, PrGrouping::Off), []);
@@ -26,19 +26,19 @@ fn nothing_is_cut_when_off_or_without_changes() {
     }
 }
 
-// U02
+// B-U02
 #[test]
 fn the_whole_batch_is_one_boundary() {
     assert_eq!(said(&cut(SHOP, PrGrouping::WholeBatch)), ["0 shop 3 web"]);
 }
 
-// U03
+// B-U03
 #[test]
 fn each_filled_phase_is_a_boundary_and_an_empty_one_leaves_no_gap() {
     assert_eq!(said(&cut(SHOP, PrGrouping::PerPhase)), ["0 p1 2 auth", "1 p2 1 web"]);
 }
 
-// U04
+// B-U04
 #[test]
 fn each_change_is_a_boundary() {
     let expected = ["0 api 1 api", "1 auth 1 auth", "2 web 1 web"];
@@ -61,7 +61,7 @@ fn pair(work: &str, base: &str) -> (String, String) {
     (work.to_owned(), base.to_owned())
 }
 
-// U05 U15
+// B-U05 B-U15
 #[test]
 fn each_group_is_based_on_the_one_before() {
     let stacked = [pair("api", "trunk"), pair("auth", "api"), pair("web", "auth")];
@@ -76,7 +76,7 @@ fn without_a_word_from_git_the_branch_is_main() {
     assert_eq!((of.work.as_str(), of.base.as_str()), ("main", "main"));
 }
 
-// U06
+// B-U06
 #[test]
 fn a_group_has_a_key_of_its_own() {
     let batch = BatchName::parse("shop").unwrap();
@@ -87,7 +87,7 @@ fn a_group_has_a_key_of_its_own() {
     assert_eq!(keys(PrGrouping::PerPhase), ["pr:shop:p1", "pr:shop:p2"]);
 }
 
-// U08 U16
+// B-U08 B-U16
 #[test]
 fn opening_one_group_leaves_the_others_open() {
     let batch = BatchName::parse("shop").unwrap();
@@ -97,4 +97,21 @@ fn opening_one_group_leaves_the_others_open() {
     assert_eq!(next.group_id, "p2");
     let other = BTreeSet::from([StepKey::from_text("pr:shop:p")]);
     assert_eq!(first_unopened(&boundaries, &batch, &other).unwrap().group_id, "p1");
+}
+
+// B-U07 B-U13
+#[test]
+fn only_the_engines_own_completion_marks_a_request_as_opened() {
+    let line = |kind: &str, transition: &str| {
+        let head = r#"{"at":"2026-07-02T09:00:00.000Z","change":"pr:shop","message":"m","kind":"#;
+        format!("{head}\"{kind}\"{transition}}}\n")
+    };
+    let opened = |text: String| {
+        let mut journal = crate::fold::JournalView::default();
+        journal.apply_lines(text.as_bytes());
+        journal.opened_pull_requests.len()
+    };
+    assert_eq!(opened(line("completion", "")), 0);
+    assert_eq!(opened(line("blocker", r#","transition":"pr""#)), 0);
+    assert_eq!(opened(line("completion", r#","transition":"pr""#)), 1);
 }

@@ -3,8 +3,7 @@
 use super::*;
 use crate::decide::{Plan, decide};
 use crate::outcome::SessionEnd;
-use crate::proof::condition;
-use crate::sketch::{Proof, Sketch};
+use crate::sketch::{Proof, Sketch, judged_proof};
 use crate::transition::StepKind;
 
 fn json(report: &ApplyReport) -> String {
@@ -20,7 +19,7 @@ fn idle(sketch: &Sketch) -> String {
     json(&ApplyReport::idle(&idle))
 }
 
-// V02 V03 V08
+// B-V02 B-V03 B-V08
 #[test]
 fn a_parked_report_names_the_first_and_lists_the_others() {
     let sketch = Sketch::new(&[("p1", &["api", "web"])]).asked("api").shown("web", StepKind::Apply);
@@ -51,7 +50,7 @@ fn a_hint_can_be_pasted_into_a_shell() {
     assert!(Waiting::of(&halts[0]).hint.contains("--change 'the loom' --answer"));
 }
 
-// V01
+// B-V01
 #[test]
 fn a_finished_batch_says_that_nothing_is_to_be_done() {
     let done = Sketch::new(&[("p1", &["api"])]).done(&["api"]).proof("p1", Proof::Passed);
@@ -61,7 +60,7 @@ fn a_finished_batch_says_that_nothing_is_to_be_done() {
     );
 }
 
-// H26 M30 M35
+// B-H26 B-M30 B-M35
 #[test]
 fn a_failed_proof_is_cited() {
     let last = Sketch::new(&[("p1", &["api"])]).done(&["api"]).proof("p1", Proof::Failed);
@@ -79,24 +78,24 @@ fn an_empty_batch_has_nothing_ready() {
     assert!(idle(&Sketch::new(&[])).contains("Everything is blocked, gated, or parked."));
 }
 
-// V10 M38
+// B-V10 B-M38
 #[test]
 fn a_proof_is_reported_with_its_record() {
     let Plan::Prove(proving) = planned(&Sketch::new(&[("p1", &["api"])]).done(&["api"])) else {
         panic!("no proof")
     };
-    let finding = condition::judge("contains:ok", &SessionEnd::Exited(0), b"ok");
+    let finding = judged_proof("contains:ok", &SessionEnd::Exited(0), b"ok");
     let record = finding.record(&proving.phase, ProofPolicy::HardGate);
     assert_eq!(
         json(&ApplyReport::proof(&proving, &record)),
         r#"{"state":"proof-of-work","phase":"p1","kind":"integration","passed":true,"gatePassed":true,"policy":"hard-gate","reason":"pass-condition-met","detail":"Proof-of-work passed (contains:ok).","conditionKind":"contains","matchedExcerpt":"ok"}"#
     );
-    let finding = condition::judge("exit 0", &SessionEnd::Exited(4), b"");
+    let finding = judged_proof("exit 0", &SessionEnd::Exited(4), b"");
     let record = finding.record(&proving.phase, ProofPolicy::HardGate);
     assert!(json(&ApplyReport::proof(&proving, &record)).contains(r#""reason":"nonzero-exit""#));
 }
 
-// V07
+// B-V07
 #[test]
 fn a_step_is_reported_as_its_result() {
     let key = StepKey::from_text("api");

@@ -33,13 +33,13 @@ fn picked(sketch: &Sketch) -> String {
 
 const TWO: &[(&str, &[&str])] = &[("p1", &["api"]), ("p2", &["web"])];
 
-// I01
+// B-I01
 #[test]
 fn the_first_ready_change_is_picked() {
     assert_eq!(picked(&Sketch::new(&[("p1", &["web < api", "api", "docs"])])), "p1/api");
 }
 
-// I02
+// B-I02
 #[test]
 fn a_change_with_open_dependencies_is_not_picked_even_when_started() {
     let sketch = Sketch::new(&[("p1", &["web < api", "api"])]).plan("web", 1, 2).plan("api", 1, 2);
@@ -48,7 +48,7 @@ fn a_change_with_open_dependencies_is_not_picked_even_when_started() {
     assert_eq!(picked(&finished), "p1/api");
 }
 
-// I03
+// B-I03
 #[test]
 fn a_parked_change_is_passed_over() {
     let sketch = Sketch::new(&[("p1", &["api", "web"])]).asked("api");
@@ -57,7 +57,7 @@ fn a_parked_change_is_passed_over() {
     assert_eq!(picked(&waiting), "p1/web");
 }
 
-// I03 K06 X18
+// B-I03 B-K06 B-X18
 #[test]
 fn a_freed_park_runs_in_its_old_place() {
     let sketch = Sketch::new(&[("p1", &["api", "web"])])
@@ -70,20 +70,20 @@ fn a_freed_park_runs_in_its_old_place() {
     assert_eq!(picked(&rejected), "p1/api");
 }
 
-// I04
+// B-I04
 #[test]
 fn gated_phases_are_skipped() {
     assert_eq!(picked(&Sketch::new(TWO).folder("web")), "p1/api");
 }
 
-// I05
+// B-I05
 #[test]
 fn a_finished_batch_has_no_step() {
     let sketch = Sketch::new(&[("p1", &["api"])]).done(&["api"]).proof("p1", Proof::Passed);
     assert_eq!(picked(&sketch), "done");
 }
 
-// I06 K05
+// B-I06 B-K05
 #[test]
 fn parks_that_hold_everything_are_all_named_in_order() {
     let sketch = Sketch::new(&[("p1", &["docs < api", "api", "web"])])
@@ -104,7 +104,7 @@ fn a_batch_without_phases_has_nothing_ready() {
     assert_eq!(picked(&Sketch::new(&[])), "nothing");
 }
 
-// I07 I12 V09
+// B-I07 B-I12 B-V09
 #[test]
 fn entering_a_phase_first_proves_the_one_before() {
     let sketch = Sketch::new(TWO).done(&["api"]);
@@ -113,7 +113,7 @@ fn entering_a_phase_first_proves_the_one_before() {
     assert_eq!(picked(&again), "p1/proof");
 }
 
-// I08 I11 M15
+// B-I08 B-I11 B-M15
 #[test]
 fn with_the_proof_recorded_the_change_is_picked() {
     let sketch = Sketch::new(TWO).done(&["api"]).proof("p1", Proof::Passed);
@@ -122,39 +122,39 @@ fn with_the_proof_recorded_the_change_is_picked() {
     assert_eq!(picked(&warned), "p2/web");
 }
 
-// I09
+// B-I09
 #[test]
 fn nothing_is_proven_before_the_first_phase() {
     assert_eq!(picked(&Sketch::new(TWO)), "p1/api");
 }
 
-// I10 M17 M30
+// B-I10 B-M17 B-M30
 #[test]
 fn a_failed_proof_lets_nothing_of_the_next_phase_be_picked() {
     let sketch = Sketch::new(TWO).done(&["api"]).proof("p1", Proof::Failed);
     assert_eq!(picked(&sketch), "failed: p1 — proof-of-work failed: command exited 4");
 }
 
-// I13
+// B-I13
 #[test]
 fn a_finished_plan_is_picked_for_its_verify() {
     assert_eq!(picked(&Sketch::new(&[("p1", &["api", "web"])]).plan("api", 2, 2)), "p1/api");
 }
 
-// I14 I15
+// B-I14 B-I15
 #[test]
 fn a_partly_applied_change_is_picked_before_a_ready_one() {
     let sketch = Sketch::new(&[("p1", &["api", "web", "docs < api"])]).plan("api", 1, 2);
     assert_eq!(picked(&sketch), "p1/api");
 }
 
-// I16
+// B-I16
 #[test]
 fn the_reachable_empty_phase_is_decomposed() {
     assert_eq!(picked(&Sketch::new(&[("p1", &[]), ("p2", &["web"])])), "p1/decompose");
 }
 
-// I17
+// B-I17
 #[test]
 fn the_proof_before_comes_before_the_decomposition() {
     let sketch = Sketch::new(&[("p1", &["api"]), ("p2", &[])]).done(&["api"]);
@@ -168,7 +168,7 @@ fn a_parked_decomposition_holds_the_batch() {
     assert_eq!(picked(&sketch), "parked p2");
 }
 
-// H24 M27
+// B-H24 B-M27
 #[test]
 fn the_last_proof_is_picked_and_a_failed_one_is_cited() {
     let sketch = Sketch::new(&[("p1", &["api"])]).done(&["api"]);
@@ -184,7 +184,7 @@ fn finished() -> Sketch {
         .proof("p2", Proof::Passed)
 }
 
-// I18 U12 V12
+// B-I18 B-U12 B-V12
 #[test]
 fn the_pull_request_over_all_comes_at_the_end_and_once() {
     let sketch = finished().grouping(PrGrouping::WholeBatch);
@@ -195,13 +195,13 @@ fn the_pull_request_over_all_comes_at_the_end_and_once() {
     assert_eq!(picked(&sketch.opened("pr:shop")), "done");
 }
 
-// I19 U11
+// B-I19 B-U11
 #[test]
 fn no_pull_request_is_due_when_grouping_is_off() {
     assert_eq!(picked(&finished()), "done");
 }
 
-// I20 I25
+// B-I20 B-I25
 #[test]
 fn outstanding_work_and_proofs_come_before_a_pull_request() {
     for grouping in [PrGrouping::WholeBatch, PrGrouping::PerPhase, PrGrouping::PerChange] {
@@ -212,7 +212,7 @@ fn outstanding_work_and_proofs_come_before_a_pull_request() {
     }
 }
 
-// I21 I22 U16 U18
+// B-I21 B-I22 B-U16 B-U18
 #[test]
 fn each_phase_gets_its_pull_request_in_order() {
     let sketch = finished().grouping(PrGrouping::PerPhase);
@@ -225,7 +225,7 @@ fn each_phase_gets_its_pull_request_in_order() {
     assert_eq!(picked(&one.opened("pr:shop:p2")), "done");
 }
 
-// I23 I24
+// B-I23 B-I24
 #[test]
 fn each_change_gets_its_pull_request_framed_by_its_phase() {
     let mut sketch = finished().grouping(PrGrouping::PerChange);

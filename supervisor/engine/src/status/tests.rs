@@ -35,7 +35,7 @@ fn gated_by(sketch: &Sketch, phase: usize) -> Option<String> {
     status(sketch).phases[phase].gated_by.clone()
 }
 
-// H01
+// B-H01
 #[test]
 fn an_intent_without_a_folder_is_ready_and_holds_what_comes_after() {
     let sketch = Sketch::new(&[("p1", &["api", "web < api", "docs < web"])]);
@@ -52,7 +52,7 @@ fn unmet_dependencies_are_sorted() {
     assert_eq!(blocked_by(&sketch, "merge"), ["alpha", "zeta"]);
 }
 
-// H02
+// B-H02
 #[test]
 fn a_verified_change_is_done_and_frees_what_comes_after() {
     let sketch = Sketch::new(&[("p1", &["api", "web < api"])]).done(&["api"]);
@@ -61,7 +61,7 @@ fn a_verified_change_is_done_and_frees_what_comes_after() {
     assert_eq!(status(&sketch).done_count, 1);
 }
 
-// H03
+// B-H03
 #[test]
 fn a_finished_plan_without_a_verify_is_not_done_and_is_next() {
     let sketch = Sketch::new(&[("p1", &["api", "web < api"])]).plan("api", 3, 3);
@@ -77,7 +77,7 @@ fn a_verify_counts_for_its_own_change_only() {
     assert_eq!(state(&sketch, "api"), ChangeState::AwaitingVerify);
 }
 
-// H04
+// B-H04
 #[test]
 fn an_archived_change_is_done_and_adds_no_tasks() {
     let sketch = Sketch::new(&[("p1", &["api"])]).archived("api");
@@ -86,7 +86,7 @@ fn an_archived_change_is_done_and_adds_no_tasks() {
     assert!(change(&status(&sketch), "api").archived);
 }
 
-// H05
+// B-H05
 #[test]
 fn ticked_tasks_are_counted() {
     let sketch =
@@ -97,14 +97,14 @@ fn ticked_tasks_are_counted() {
     assert_eq!(status(&sketch).phases[0].status, PhaseState::InProgress);
 }
 
-// H06
+// B-H06
 #[test]
 fn next_is_the_first_actionable_change() {
     let sketch = Sketch::new(&[("p1", &["web < api", "api", "docs"])]);
     assert_eq!(next(&sketch), "p1/api");
 }
 
-// H07
+// B-H07
 #[test]
 fn a_question_blocks_its_change_and_next_goes_on() {
     let sketch = Sketch::new(&[("p1", &["api", "web"])]).asked("api");
@@ -113,7 +113,7 @@ fn a_question_blocks_its_change_and_next_goes_on() {
     assert_eq!(next(&sketch), "p1/web");
 }
 
-// H07
+// B-H07
 #[test]
 fn an_answered_question_shows_the_status_below_it_with_the_park_beside() {
     let sketch = Sketch::new(&[("p1", &["api", "web"])])
@@ -126,7 +126,7 @@ fn an_answered_question_shows_the_status_below_it_with_the_park_beside() {
     assert_eq!(next(&sketch), "p1/api");
 }
 
-// H08
+// B-H08
 #[test]
 fn an_open_decision_shows_as_awaiting_approval_until_it_is_made() {
     let sketch = Sketch::new(&[("p1", &["api"])]).plan("api", 0, 2).shown("api", StepKind::Propose);
@@ -140,7 +140,7 @@ fn an_open_decision_shows_as_awaiting_approval_until_it_is_made() {
     assert_eq!(next(&rejected), "p1/api");
 }
 
-// H09
+// B-H09
 #[test]
 fn a_park_of_a_done_change_is_ignored() {
     let sketch = Sketch::new(&[("p1", &["api"])]).done(&["api"]).asked("api");
@@ -155,7 +155,7 @@ fn an_open_decision_on_a_verify_keeps_the_change_from_being_done() {
     assert_eq!(status(&sketch).done_count, 0);
 }
 
-// H12 H18
+// B-H12 B-H18
 #[test]
 fn a_phase_is_gated_by_the_bare_name_of_the_unfinished_one_before() {
     let phases: &[(&str, &[&str])] = &[("p1", &["api"]), ("p2", &["web"]), ("p3", &["docs"])];
@@ -169,7 +169,7 @@ fn a_phase_is_gated_by_the_bare_name_of_the_unfinished_one_before() {
 
 const TWO: &[(&str, &[&str])] = &[("p1", &["api"]), ("p2", &["web"])];
 
-// H13
+// B-H13
 #[test]
 fn a_done_phase_without_a_proof_opens_the_next() {
     let sketch = Sketch::new(TWO).done(&["api"]);
@@ -177,7 +177,7 @@ fn a_done_phase_without_a_proof_opens_the_next() {
     assert_eq!(next(&sketch), "p2/web");
 }
 
-// H14 M16 M35
+// B-H14 B-M16 B-M35
 #[test]
 fn a_failed_proof_keeps_the_next_phase_shut() {
     let sketch = Sketch::new(TWO).done(&["api"]).proof("p1", Proof::Failed);
@@ -189,7 +189,7 @@ fn a_failed_proof_keeps_the_next_phase_shut() {
     assert_eq!(next(&sketch), "-");
 }
 
-// H15 M15 M36
+// B-H15 B-M15 B-M36
 #[test]
 fn a_passed_proof_opens_the_next_phase() {
     let sketch = Sketch::new(TWO).done(&["api"]).proof("p1", Proof::Passed);
@@ -197,7 +197,7 @@ fn a_passed_proof_opens_the_next_phase() {
     assert_eq!(next(&sketch), "p2/web");
 }
 
-// H16
+// B-H16
 #[test]
 fn a_pass_after_an_invalidated_failure_opens_the_next_phase() {
     let failed = Sketch::new(TWO).done(&["api"]).proof("p1", Proof::Failed);
@@ -205,7 +205,7 @@ fn a_pass_after_an_invalidated_failure_opens_the_next_phase() {
     assert_eq!(gated_by(&again, 1), None);
 }
 
-// H17 M18 M37
+// B-H17 B-M18 B-M37
 #[test]
 fn a_failure_under_warn_opens_the_next_phase() {
     let sketch = Sketch::new(TWO).done(&["api"]).proof("p1", Proof::FailedUnderWarn);
@@ -220,7 +220,7 @@ fn a_reopened_phase_gates_by_itself_not_by_its_old_proof() {
     assert_eq!(next(&sketch), "p1/api");
 }
 
-// H19 K22
+// B-H19 B-K22
 #[test]
 fn a_reachable_empty_phase_keeps_the_batch_going_and_is_next() {
     let sketch = Sketch::new(&[("p1", &["api"]), ("p2", &[])]).done(&["api"]);
@@ -229,7 +229,7 @@ fn a_reachable_empty_phase_keeps_the_batch_going_and_is_next() {
     assert_eq!(status(&sketch).phases[1].status, PhaseState::Pending);
 }
 
-// H20
+// B-H20
 #[test]
 fn an_empty_phase_behind_unfinished_work_is_not_offered() {
     let sketch = Sketch::new(&[("p1", &["api"]), ("p2", &[])]).plan("api", 1, 2);
@@ -262,7 +262,7 @@ fn a_parked_decomposition_is_not_next() {
     assert_eq!(next(&answered), "p1/decompose");
 }
 
-// H21
+// B-H21
 #[test]
 fn a_batch_is_done_when_all_is_decomposed_done_and_proven() {
     let sketch = Sketch::new(TWO)
@@ -273,7 +273,7 @@ fn a_batch_is_done_when_all_is_decomposed_done_and_proven() {
     assert_eq!(next(&sketch), "-");
 }
 
-// H22 H25
+// B-H22 B-H25
 #[test]
 fn a_batch_of_one_phase_is_done_with_its_proof() {
     let sketch = Sketch::new(&[("p1", &["api"])]).done(&["api"]).proof("p1", Proof::Passed);
@@ -281,7 +281,7 @@ fn a_batch_of_one_phase_is_done_with_its_proof() {
     assert_eq!(next(&sketch), "-");
 }
 
-// H23
+// B-H23
 #[test]
 fn an_empty_phase_behind_does_not_disturb_the_one_in_work() {
     let sketch =
@@ -291,7 +291,7 @@ fn an_empty_phase_behind_does_not_disturb_the_one_in_work() {
     assert_eq!(state(&sketch, "docs"), ChangeState::Ready);
 }
 
-// H24
+// B-H24
 #[test]
 fn the_last_proof_is_offered_when_everything_is_done() {
     let sketch = Sketch::new(TWO).done(&["api", "web"]).proof("p1", Proof::Passed);
@@ -308,7 +308,7 @@ fn the_first_missing_proof_is_offered_and_none_is_left_out() {
     assert_eq!(status(&rerun).status, BatchState::Done);
 }
 
-// H26
+// B-H26
 #[test]
 fn a_failed_last_proof_keeps_the_batch_in_progress() {
     let sketch = Sketch::new(&[("p1", &["api"])]).done(&["api"]).proof("p1", Proof::Failed);
@@ -316,7 +316,7 @@ fn a_failed_last_proof_keeps_the_batch_in_progress() {
     assert_eq!(next(&sketch), "-");
 }
 
-// H27
+// B-H27
 #[test]
 fn a_last_proof_that_failed_under_warn_is_good_enough() {
     let sketch =
@@ -324,7 +324,7 @@ fn a_last_proof_that_failed_under_warn_is_good_enough() {
     assert_eq!(status(&sketch).status, BatchState::Done);
 }
 
-// H28
+// B-H28
 #[test]
 fn a_gated_last_phase_never_offers_its_proof() {
     let empty =
@@ -335,7 +335,7 @@ fn a_gated_last_phase_never_offers_its_proof() {
     assert_eq!(status(&filled).phases[1].status, PhaseState::Blocked);
 }
 
-// H29
+// B-H29
 #[test]
 fn propose_apply_verify_and_the_proof_drive_a_change_to_the_end() {
     let mut sketch = Sketch::new(&[("p1", &["api"])]);
@@ -357,7 +357,7 @@ fn propose_apply_verify_and_the_proof_drive_a_change_to_the_end() {
     assert_eq!(next(&sketch.proof("p1", Proof::Passed)), "-");
 }
 
-// H30
+// B-H30
 #[test]
 fn status_never_says_done_while_a_transition_is_left() {
     let name = crate::name::ChangeName::parse("api").unwrap();
@@ -378,7 +378,7 @@ fn status_never_says_done_while_a_transition_is_left() {
     }
 }
 
-// H31
+// B-H31
 #[test]
 fn a_partly_ticked_plan_is_in_progress_whatever_the_journal_says() {
     let sketch = Sketch::new(&[("p1", &["api"])]).plan("api", 1, 2).verified("api");
@@ -399,7 +399,7 @@ fn changes_without_an_order_are_refused() {
     assert!(matches!(derive(&sketch.0), Err(DagError::Cycle { .. })));
 }
 
-// H10 H11 V19 V20
+// B-H10 B-H11 B-V19 B-V20
 #[test]
 fn the_json_of_status_has_its_members_in_order() {
     let sketch = Sketch::new(&[("p1", &["api", "web < api"]), ("p2", &[])])
@@ -412,7 +412,7 @@ fn the_json_of_status_has_its_members_in_order() {
     insta::assert_snapshot!("status_json", text);
 }
 
-// V21
+// B-V21
 #[test]
 fn the_json_of_view_leaves_out_what_is_not_set() {
     let sketch = Sketch::new(TWO).asked("api");

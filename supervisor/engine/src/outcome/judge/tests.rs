@@ -80,7 +80,7 @@ fn blocker(result: &StepResult) -> &str {
     result.blocker.as_deref().expect("a blocked step has a blocker")
 }
 
-// J10 K01 K13
+// B-J10 B-K01 B-K13
 #[test]
 fn a_corroborated_completion_advances_and_points_at_its_entries() {
     let session = on_disk(ChangeFacts::default(), plan(0, 2), said("planned"));
@@ -105,7 +105,7 @@ fn the_json_of_a_result_has_the_documented_members() {
     );
 }
 
-// K02
+// B-K02
 #[test]
 fn the_first_question_wins_over_everything() {
     let reports = [
@@ -124,7 +124,7 @@ fn the_first_question_wins_over_everything() {
     }
 }
 
-// J11 K03 U13
+// B-J11 B-K03 B-U13
 #[test]
 fn a_bad_exit_without_completion_is_blocked() {
     for step in [step(Transition::Apply), decompose(), pull_request()] {
@@ -140,7 +140,7 @@ fn a_bad_exit_without_completion_is_blocked() {
     }
 }
 
-// L25
+// B-L25
 #[test]
 fn every_way_to_end_badly_is_told_apart() {
     let limit = "wall".to_owned();
@@ -175,7 +175,7 @@ fn every_way_to_end_badly_is_told_apart() {
     ");
 }
 
-// L01 L04
+// B-L01 B-L04
 #[test]
 fn silence_is_blocked_with_the_transcript() {
     let mut session = session(SessionEnd::Exited(0), &[]);
@@ -191,7 +191,7 @@ fn silence_is_blocked_with_the_transcript() {
     assert_eq!(judged(&step(Transition::Propose), &session).detail.as_deref(), Some(""));
 }
 
-// L02
+// B-L02
 #[test]
 fn without_standard_output_standard_error_is_shown() {
     let mut session = session(SessionEnd::Exited(0), &[]);
@@ -200,7 +200,7 @@ fn without_standard_output_standard_error_is_shown() {
     assert_eq!(result.detail.as_deref(), Some("warning"));
 }
 
-// L03
+// B-L03
 #[test]
 fn a_long_transcript_is_cut_and_says_so() {
     let mut session = session(SessionEnd::Exited(0), &[]);
@@ -212,7 +212,7 @@ fn a_long_transcript_is_cut_and_says_so() {
     assert_eq!(detail, "ü".repeat(2000));
 }
 
-// L05 L06 L07 L08
+// B-L05 B-L06 B-L07 B-L08
 #[test]
 fn what_lies_on_disk_is_told_and_not_believed() {
     let none = ChangeFacts::default();
@@ -258,7 +258,7 @@ fn disagrees(reason: &str) -> String {
     format!("Reported complete but disk disagrees: {reason}.")
 }
 
-// L09 L14
+// B-L09 B-L14
 #[test]
 fn a_proposal_without_a_plan_is_blocked_under_every_gate() {
     let folder = ChangeFacts { exists: true, ..ChangeFacts::default() };
@@ -278,7 +278,7 @@ fn a_resumed_proposal_over_an_existing_plan_agrees() {
     assert_eq!(judged(&step(Transition::Propose), &session).state, StepState::Advanced);
 }
 
-// L10
+// B-L10
 #[test]
 fn an_apply_must_tick_something_or_have_ticked_everything() {
     let apply = step(Transition::Apply);
@@ -293,7 +293,7 @@ fn an_apply_must_tick_something_or_have_ticked_everything() {
     assert_eq!(judged(plan(3, 3), archived).state, StepState::Advanced);
 }
 
-// L11 L12 L13
+// B-L11 B-L12 B-L13
 #[test]
 fn a_verify_needs_an_applied_change_and_a_verdict() {
     let verify = step(Transition::Verify);
@@ -306,7 +306,7 @@ fn a_verify_needs_an_applied_change_and_a_verdict() {
     assert_eq!(judged(plan(3, 3), "2 critical issues found").state, StepState::Advanced);
 }
 
-// L15 L16
+// B-L15 B-L16
 #[test]
 fn a_completion_before_a_bad_end_is_blocked_unless_the_disk_is_worse() {
     let ended = |end| {
@@ -333,7 +333,7 @@ fn an_agent_that_lingered_is_judged_by_its_report_with_a_note() {
     assert!(result.notes[0].contains("lingered"));
 }
 
-// L17 U09
+// B-L17 B-U09
 #[test]
 fn decompositions_and_pull_requests_are_not_held_against_the_disk() {
     for step in [decompose(), pull_request()] {
@@ -357,7 +357,7 @@ fn failed_with_model(scope: Scope) -> Session {
     session
 }
 
-// L18 L19 L26 L27
+// B-L18 B-L19 B-L26 B-L27
 #[test]
 fn a_named_model_is_hinted_at_when_the_agent_failed_at_once() {
     let session = failed_with_model(Scope::Project);
@@ -373,7 +373,7 @@ fn a_named_model_is_hinted_at_when_the_agent_failed_at_once() {
     assert!(park.reason.contains("gpt-x"));
 }
 
-// L19 L20
+// B-L19 B-L20
 #[test]
 fn the_hint_names_stage_and_scope() {
     let manifest = failed_with_model(Scope::Manifest);
@@ -388,7 +388,7 @@ fn the_hint_names_stage_and_scope() {
     }
 }
 
-// L22 L23 L24 L25
+// B-L22 B-L23 B-L24 B-L25
 #[test]
 fn nothing_else_is_hinted_at() {
     let apply = step(Transition::Apply);
@@ -414,11 +414,9 @@ fn nothing_else_is_hinted_at() {
     for session in quiet {
         assert!(!blocker(&judged(&apply, &session)).contains("model"), "{session:?}");
     }
-    let alone = Step { batch: None, ..apply };
-    assert!(!blocker(&judged(&alone, &hinted)).contains("model"));
 }
 
-// L28
+// B-L28
 #[test]
 fn an_option_that_the_agent_does_not_know_is_named_instead_of_the_model() {
     let mut session = failed_with_model(Scope::Project);
@@ -434,7 +432,7 @@ fn an_option_that_the_agent_does_not_know_is_named_instead_of_the_model() {
     assert!(!blocker(&judged(&step(Transition::Apply), &session)).contains("--full-auto"));
 }
 
-// P10
+// B-P10
 #[test]
 fn a_stand_in_for_the_agent_marks_result_and_entry() {
     let mut session = on_disk(ChangeFacts::default(), plan(0, 2), said("planned"));
@@ -444,7 +442,7 @@ fn a_stand_in_for_the_agent_marks_result_and_entry() {
     assert_eq!(verdict.entry(Timestamp::from_unix_ms(0)).via, Some(Via::EnvOverride));
 }
 
-// K04 L30 L31
+// B-K04 B-L30 B-L31
 #[test]
 fn a_gate_parks_a_completion_that_holds() {
     let session = on_disk(ChangeFacts::default(), plan(0, 2), said("two tasks planned"));
@@ -473,7 +471,7 @@ fn a_verify_that_waits_for_approval_is_not_journaled_as_complete() {
     assert_eq!(verdict.entry_message, "Verify complete; awaiting approval.");
 }
 
-// L34 L35
+// B-L34 B-L35
 #[test]
 fn a_reply_does_not_park_again_and_an_approval_does_not_free_the_next() {
     let session = on_disk(plan(0, 2), plan(2, 2), said("woven"));

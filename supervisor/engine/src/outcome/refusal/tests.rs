@@ -8,7 +8,7 @@ fn step() -> Step {
     Step::standalone(ChangeName::parse("api").unwrap(), Transition::Propose, None, None, None)
 }
 
-// K09 P12
+// B-K09 B-P12
 #[test]
 fn a_refusal_is_blocked_and_says_what_to_do() {
     let unknown = Refusal::UnknownAgent {
@@ -27,7 +27,7 @@ fn a_refusal_is_blocked_and_says_what_to_do() {
     assert!(refused.contains("--allow-agent-override"));
 }
 
-// O05 O06 O07
+// B-O05 B-O06 B-O07
 #[test]
 fn a_refusal_about_the_command_names_token_place_and_remedy() {
     let unwritten = Refusal::CommandFile {
