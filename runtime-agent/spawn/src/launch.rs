@@ -5,10 +5,12 @@ use std::io;
 use std::process::{Child, Command, Stdio};
 
 use crate::directory::{SpawnDir, private};
-use crate::id::MARK_VARIABLE;
 
-/// Starts the shim of a spawn with exactly `environment` and the spawn's mark. `shim_command` is the program and the
-/// arguments that stand before the folder, such as `ratchet shim`.
+/// Starts the shim of a spawn with exactly `environment`, which becomes the agent's. `shim_command` is the program and
+/// the arguments that stand before the folder, such as `ratchet shim`.
+///
+/// The agent's mark ([`crate::MARK_VARIABLE`]) is added by the shim. The shim itself does not carry it, or another shim
+/// of the same spawn, started by mistake, would be taken for something the agent left behind.
 ///
 /// The child may be dropped: the shim goes on. Whoever lives on should wait for it, so that no zombie stays; its exit
 /// code says nothing that [`crate::probe`] does not say better.
@@ -29,7 +31,6 @@ pub fn launch(
         .arg(dir.path())
         .env_clear()
         .envs(environment)
-        .env(MARK_VARIABLE, dir.id().as_str())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(complaints)

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_beyond_the_clock_is_never_reached() {
-        assert_eq!(first(&limits(u64::MAX, u64::MAX, u64::MAX), None), None);
+    fn a_limit_of_any_size_can_be_told() {
+        assert_eq!(first(&limits(u64::MAX, u64::MAX, 9), Some(5)), Some((TimeLimit::Wall, 9)));
     }
 }

@@ -1,0 +1,12 @@
+//! The spawn protocol against real processes. One file per question; see [`harness`] for how a test waits.
+
+mod attaching;
+mod damage;
+mod endings;
+mod harness;
+mod limits;
+mod output;
+mod starting;
+mod stopping;
+mod strays;
+mod sweeping;

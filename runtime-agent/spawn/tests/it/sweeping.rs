@@ -1,0 +1,80 @@
+//! What is swept away, and what never is.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
+use ratchet_spawn::retention::{Keep, sweep};
+use ratchet_spawn::{Attachment, Position, SpawnDir, StopRequest, abandon, request_stop};
+
+use crate::harness::{Place, line, outcome, start};
+
+const EVERYTHING: Keep = Keep { max_age: Some(Duration::ZERO), max_total_bytes: None };
+
+async fn ended(place: &Place, name: &str) -> SpawnDir {
+    let mut request = place.shell("echo output");
+    request.id = place.id(name);
+    place.run(&request).await;
+    SpawnDir::open(&place.root(), &request.id).unwrap()
+}
+
+fn tomorrow() -> SystemTime {
+    SystemTime::now() + Duration::from_secs(86_400)
+}
+
+#[tokio::test]
+async fn ended_and_abandoned_spawns_go_running_and_coming_ones_stay() {
+    let place = Place::new();
+    ended(&place, "ended").await;
+    let mut request = place.shell("exit 0");
+    request.id = place.id("abandoned");
+    let _ = abandon(&place.create(&request)).unwrap();
+    request.id = place.id("coming");
+    let coming = place.create(&request);
+    let mut running = place.shell("echo ready; exec sleep 1000");
+    running.id = place.id("running");
+    let running = place.create(&running);
+    let _shim = start(&running);
+    line(&mut Attachment::open(&running, Position::START).unwrap()).await;
+
+    let swept = sweep(&place.root(), tomorrow(), &EVERYTHING, &BTreeSet::new()).unwrap();
+    let removed: BTreeSet<_> = swept.removed.into_iter().collect();
+    assert_eq!(removed, BTreeSet::from([place.id("ended"), place.id("abandoned")]));
+    assert!(running.path().exists() && coming.path().exists());
+    request_stop(&running, &StopRequest { by: "test".into(), grace_ms: None }).unwrap();
+    outcome(&running).await;
+}
+
+#[tokio::test]
+async fn what_is_young_or_wanted_stays() {
+    let place = Place::new();
+    ended(&place, "one").await;
+    ended(&place, "two").await;
+    let hour = Keep { max_age: Some(Duration::from_secs(3600)), max_total_bytes: None };
+    let now = SystemTime::now();
+    assert_eq!(sweep(&place.root(), now, &hour, &BTreeSet::new()).unwrap().removed, []);
+    let wanted = BTreeSet::from([place.id("one")]);
+    let swept = sweep(&place.root(), tomorrow(), &hour, &wanted).unwrap();
+    assert_eq!(swept.removed, [place.id("two")]);
+}
+
+#[tokio::test]
+async fn the_oldest_go_first_until_the_rest_fits() {
+    let place = Place::new();
+    for name in ["a-first", "b-second", "c-third"] {
+        ended(&place, name).await;
+    }
+    let nothing = Keep { max_age: None, max_total_bytes: None };
+    let all = sweep(&place.root(), tomorrow(), &nothing, &BTreeSet::new()).unwrap();
+    assert_eq!(all.removed, []);
+    let most = Keep { max_age: None, max_total_bytes: Some(all.left_bytes - 1) };
+    let swept = sweep(&place.root(), tomorrow(), &most, &BTreeSet::new()).unwrap();
+    assert_eq!(swept.removed, [place.id("a-first")]);
+    assert!(swept.left_bytes < all.left_bytes);
+}
+
+#[test]
+fn a_root_that_is_not_there_holds_nothing() {
+    let place = Place::new();
+    let swept = sweep(&place.root(), tomorrow(), &EVERYTHING, &BTreeSet::new()).unwrap();
+    assert_eq!((swept.removed.len(), swept.left_bytes), (0, 0));
+}
