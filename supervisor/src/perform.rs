@@ -6,9 +6,11 @@ mod standalone;
 
 use ratchet_engine::decide::{self, Idle, Plan};
 use ratchet_engine::report::ApplyReport;
+use ratchet_engine::snapshot::Snapshot;
 
 use crate::actor::message::Report;
 use crate::error::Error;
+use crate::event::{Notice, NoticeLevel};
 use crate::fault::{self, Point};
 use crate::house::House;
 use crate::order::Order;
@@ -37,7 +39,10 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         Plan::Spawn(step) => {
             let context = intend::Context { settings, consent: request.agent_override };
             match intend::step(house, home, *step, &context)? {
-                Ok(order) => Ok(Act::Spawn(Box::new(order))),
+                Ok(mut order) => {
+                    order.notices.extend(doubts(&snapshot));
+                    Ok(Act::Spawn(Box::new(order)))
+                }
                 Err(result) => {
                     record::refused(house, home, &result)?;
                     Ok(Act::Report(Report::Applied(ApplyReport::Step(result))))
@@ -45,7 +50,9 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
             }
         }
         Plan::Prove(proving) => {
-            Ok(Act::Spawn(Box::new(intend::proof(house, home, proving, settings)?)))
+            let mut order = intend::proof(house, home, proving, settings)?;
+            order.notices.extend(doubts(&snapshot));
+            Ok(Act::Spawn(Box::new(order)))
         }
         Plan::Parked(halts) => {
             let report = ApplyReport::parked(&halts)
@@ -54,6 +61,15 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         }
         Plan::Idle(idle) => Ok(Act::Report(Report::Applied(ApplyReport::idle(&idle)))),
     }
+}
+
+/// Tells what `validate` would refuse in the manifest.
+fn doubts(snapshot: &Snapshot) -> impl Iterator<Item = Notice> {
+    snapshot
+        .manifest
+        .doubts
+        .iter()
+        .map(|doubt| Notice { level: NoticeLevel::Warning, text: format!("batch.yaml: {doubt}") })
 }
 
 /// Works out the act for one forced transition of a change on its own.

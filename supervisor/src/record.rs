@@ -6,7 +6,7 @@ use std::time::Duration;
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::{ChangeName, StepKey};
 use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
-use ratchet_engine::park::{ParkChange, park_after};
+use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
 use ratchet_engine::proof::ProofRecord;
 use ratchet_engine::report::ApplyReport;
 use ratchet_engine::transition::StepKind;
@@ -37,9 +37,15 @@ pub(crate) fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Resu
     journal::with_lock(&run(house, home), |writer| Ok(Inflight::clear(writer, &inflight.spawn)?))
 }
 
-/// Parks a step that was refused before anything was spawned. Nothing is journaled.
+/// Parks a step of a batch that was refused before anything was spawned. Nothing is journaled. A step on its own is simply
+/// run again.
 pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Result<(), Error> {
-    journal::with_lock(&run(house, home), |writer| park(house, writer, result))
+    match home {
+        RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
+            park(house, home, writer, &result.change, park_after(result))
+        }),
+        RunHome::Change(_) => Ok(()),
+    }
 }
 
 /// Judges a spawn that is over, and records what it amounts to.
@@ -102,7 +108,11 @@ fn conclude_step(
     journal::with_lock(&run, |writer| {
         writer.conclude(&inflight.spawn, &entry)?;
         fault::at(Point::Recorded, house.project.environment());
-        park(house, writer, &verdict.result)?;
+        let change = match home {
+            RunHome::Batch(_) => park_after(&verdict.result),
+            RunHome::Change(_) => park_after_alone(&verdict),
+        };
+        park(house, home, writer, &verdict.result.change, change)?;
         Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
     })?;
     Ok(verdict.result)
@@ -177,13 +187,23 @@ fn argument_hint(task: &StepTask, seen: &Seen) -> Option<String> {
     )
 }
 
-/// Parks the step or removes its park, as the result demands.
-fn park(house: &House, writer: &Writer<'_>, result: &StepResult) -> Result<(), Error> {
+/// Parks the step or removes its park. A batch's `state.json` is there after every step; that of a change on its own only
+/// if something was ever parked.
+fn park(
+    house: &House,
+    home: &RunHome,
+    writer: &Writer<'_>,
+    key: &StepKey,
+    change: ParkChange,
+) -> Result<(), Error> {
     let mut state = RunState::read(writer.run())?;
-    match park_after(result) {
+    match change {
         ParkChange::Set(new) => state.set(&new.at(house.project.now())),
         ParkChange::Clear => {
-            state.clear(&result.change);
+            let had_one = state.clear(key);
+            if !had_one && matches!(home, RunHome::Change(_)) {
+                return Ok(());
+            }
         }
         ParkChange::Keep => return Ok(()),
     }

@@ -27,6 +27,8 @@ pub struct Manifest {
     pub settings: Layer,
     /// The phases, in order. Names are unique, and so are change names over the whole batch (OQ-14).
     pub phases: Vec<Phase>,
+    /// What `validate` refuses and every other command only tells: conditions that prove little (2.2).
+    pub doubts: Vec<Issue>,
 }
 
 /// One ordered slice of a batch, closed by a proof-of-work.

@@ -134,6 +134,8 @@ pub struct Verdict {
     pub entry_kind: EntryKind,
     /// The text of the outcome entry.
     pub entry_message: String,
+    /// The agent itself asked: it reported a blocker or wants input.
+    pub is_question: bool,
 }
 
 /// The public result of one step (spec `step-and-outcome` 8).

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::name::StepKey;
-use crate::outcome::{StepResult, StepState};
+use crate::outcome::{StepResult, StepState, Verdict};
 use crate::time::Timestamp;
 use crate::transition::StepKind;
 
@@ -114,6 +114,18 @@ impl NewPark {
             approved: None,
             transition: Some(self.transition),
         }
+    }
+}
+
+/// Says what a verdict does to the park of a change on its own (OQ-36): a question and an open approval wait for a person;
+/// any other end does not, because running the verb again is the answer to it.
+pub fn park_after_alone(verdict: &Verdict) -> ParkChange {
+    match verdict.result.state {
+        StepState::Blocked if !verdict.is_question => ParkChange::Clear,
+        StepState::Blocked
+        | StepState::AwaitingApproval
+        | StepState::Advanced
+        | StepState::NothingReady => park_after(&verdict.result),
     }
 }
 

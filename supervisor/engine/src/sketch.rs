@@ -35,6 +35,7 @@ impl Sketch {
             created: None,
             settings: Layer::default(),
             phases: phases.iter().map(|(name, changes)| phase(name, changes)).collect(),
+            doubts: Vec::new(),
         };
         Self(Snapshot {
             batch: BatchName::parse("shop").unwrap(),

@@ -46,8 +46,11 @@ impl Project {
     /// # Errors
     /// Fails only if the manifest cannot be read at all.
     pub fn validate_batch(&self, batch: &BatchName) -> Result<ValidatedBatch, Error> {
-        let issues = match self.manifest(batch) {
-            Ok(manifest) => order_issues(&manifest),
+        let issues: Vec<ValidationIssue> = match self.manifest(batch) {
+            Ok(manifest) => {
+                let doubts = manifest.doubts.iter().cloned().map(ValidationIssue::from);
+                doubts.chain(order_issues(&manifest)).collect()
+            }
             Err(Error::Manifest { error, .. }) => {
                 error.into_issues().into_iter().map(ValidationIssue::from).collect()
             }

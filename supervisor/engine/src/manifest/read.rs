@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChangeIntent, Manifest, ManifestError, Phase, ProofKind, ProofOfWork};
+use super::{ChangeIntent, Issue, Manifest, ManifestError, Phase, ProofKind, ProofOfWork};
 use crate::name::{ChangeName, NameError, PhaseName};
 use crate::proof::{Condition, classify};
 use crate::settings::{Layer, Word};
@@ -33,6 +33,7 @@ struct Reading<'n> {
     reader: Reader,
     /// The first proof that cannot be run.
     unsupported: Option<ManifestError>,
+    doubts: Vec<Issue>,
     phases: Vec<Named<'n>>,
     changes: Vec<Named<'n>>,
 }
@@ -60,7 +61,8 @@ impl<'n> Reading<'n> {
             None => Layer::default(),
         };
         let phases = self.items(&at, root, "phases", Self::phase);
-        Some(Manifest { name: name?.to_owned(), created, settings, phases })
+        let doubts = std::mem::take(&mut self.doubts);
+        Some(Manifest { name: name?.to_owned(), created, settings, phases, doubts })
     }
 
     fn phase(&mut self, at: &Trail<'_>, node: &'n Node, index: usize) -> Option<Phase> {
@@ -152,7 +154,7 @@ impl<'n> Reading<'n> {
         kind
     }
 
-    /// Refuses a pass condition that can never pass, or that its own command satisfies by being shown (2.2).
+    /// Refuses a pass condition that can never pass, and doubts one that its own command satisfies by being shown (2.2).
     fn lint(&mut self, at: &Trail<'_>, node: &Node, pass: &str, run: &str) {
         let condition = match classify(pass) {
             Ok(condition) => condition,
@@ -169,7 +171,7 @@ impl<'n> Reading<'n> {
                 "{prefix}self-satisfying, because '{needle}' stands in the run command itself; look for a text that \
                  only a success prints"
             );
-            self.reader.refuse(at, node, message);
+            self.doubts.push(Issue::at(at, node, message));
         }
     }
 

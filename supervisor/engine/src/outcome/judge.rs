@@ -34,7 +34,8 @@ pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     result.agent_override = session.via.is_some();
     result.spawn_id = Some(session.spawn.clone());
     result.notes.extend(session.end.note().map(ToOwned::to_owned));
-    Verdict { result, entry_kind, entry_message }
+    let is_question = session.reports.iter().any(|report| is_question(report.kind));
+    Verdict { result, entry_kind, entry_message, is_question }
 }
 
 fn conclude(subject: &Subject, session: &Session) -> Conclusion {

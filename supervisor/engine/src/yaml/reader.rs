@@ -57,15 +57,22 @@ pub(crate) struct Reader {
     pub(crate) issues: Vec<Issue>,
 }
 
-impl Reader {
-    /// Notes a problem of a node.
-    pub(crate) fn refuse(&mut self, trail: &Trail<'_>, node: &Node, message: impl Into<String>) {
-        self.issues.push(Issue {
+impl Issue {
+    /// Makes an issue about a node.
+    pub(crate) fn at(trail: &Trail<'_>, node: &Node, message: impl Into<String>) -> Self {
+        Self {
             path: trail.to_string(),
             message: message.into(),
             line: Some(node.line),
             column: Some(node.column),
-        });
+        }
+    }
+}
+
+impl Reader {
+    /// Notes a problem of a node.
+    pub(crate) fn refuse(&mut self, trail: &Trail<'_>, node: &Node, message: impl Into<String>) {
+        self.issues.push(Issue::at(trail, node, message));
     }
 
     /// Notes that a member is missing; the place is that of the map it is missing from.
