@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ratchet_engine::journal::{Entry, EntryKind};
-use ratchet_engine::name::{ChangeName, StepKey};
+use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
 use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
 use ratchet_engine::proof::ProofRecord;
