@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{apply, shop, with};
 
 /// Names the verb before whose end the process dies; heard only by builds with the feature `fault-injection`.
-const CRASH_VAR: &str = "RATCHET_TEST_CRASH_AT";
+pub(crate) const CRASH_VAR: &str = "RATCHET_TEST_CRASH_AT";
 
 /// The outcome entries of the change: those that name a transition.
 fn outcomes(env: &TestEnv) -> Vec<Value> {

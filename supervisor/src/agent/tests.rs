@@ -65,7 +65,7 @@ fn the_model_stands_between_base_and_permission_flags() {
     }
 }
 
-// E37 E38
+// B-E37 B-E38
 #[test]
 fn posture_and_raw_flags_reach_the_command_line() {
     let raw = BTreeMap::from([(AgentName::new("gemini"), vec!["--debug".to_owned()])]);
@@ -142,7 +142,7 @@ fn the_program_that_was_found_is_called() {
     assert_eq!(invocation.program, "agent");
 }
 
-// P05 P06 P07
+// B-P05 B-P06 B-P07
 #[test]
 fn a_stand_in_is_run_by_bash_and_read_as_plain_lines() {
     let invocation = stand_in("  echo hi; cat \n").unwrap();
