@@ -52,7 +52,7 @@ fn one_that_hangs_is_ended_at_the_limit_and_never_called_a_wrong_model() {
     assert_clean(&env);
 }
 
-// B-P15 B-C27
+// B-P15 B-C27 B-P09
 #[test]
 fn the_environments_limit_beats_the_projects() {
     let env = limited("agentTimeoutMs: 600000");
@@ -185,6 +185,7 @@ fn one_that_is_deaf_to_requests_is_killed() {
     assert_clean(&env);
 }
 
+// B-K17
 #[test]
 fn one_that_dies_by_a_signal_is_blocked_with_the_signals_name() {
     for (signal, name) in [("KILL", "SIGKILL"), ("SEGV", "SIGSEGV"), ("TERM", "SIGTERM")] {

@@ -86,6 +86,7 @@ fn death_while_recording_records_once() {
     assert!(!env.path(".ratchet/batches/shop/run/inflight.json").exists());
 }
 
+// B-M20
 #[test]
 fn death_at_a_proof_runs_and_records_it_once() {
     for verb in ["gather", "decide", "intend", "act", "judge"] {
