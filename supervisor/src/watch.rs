@@ -90,7 +90,7 @@ impl Watch {
     }
 
     /// Watches until nothing of the command is left.
-    pub(crate) async fn to_the_end(mut self) -> Seen {
+    pub(crate) async fn until_the_end(mut self) -> Seen {
         loop {
             match self.wake().await {
                 Wake::Spool(Ok(Event::Frame(frame))) => self.take(frame).await,
