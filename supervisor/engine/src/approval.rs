@@ -112,7 +112,8 @@ mod tests {
     fn park(kind: ParkKind, transition: StepKind) -> Park {
         let key = StepKey::from_text("api");
         let reason = "Ready for archive.".to_owned();
-        NewPark { key, kind, reason, transition }.at(Timestamp::from_unix_ms(0))
+        NewPark { key, kind, reason, transition, cause: None, retry_at: None }
+            .at(Timestamp::from_unix_ms(0))
     }
 
     #[test]

@@ -37,4 +37,5 @@ pub mod snapshot;
 pub mod status;
 pub mod time;
 pub mod transition;
+pub mod usage;
 pub mod yaml;

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::name::StepKey;
-use crate::outcome::{StepResult, StepState, Verdict};
+use crate::outcome::{Cause, StepResult, StepState, Verdict};
 use crate::time::Timestamp;
 use crate::transition::StepKind;
 
@@ -27,6 +27,10 @@ pub struct Park {
     pub approved: Option<bool>,
     /// The step that was parked, so that a rejected one can run again (OQ-5). Absent in the original tool's files.
     pub transition: Option<StepKind>,
+    /// What made the step fail, if that is why it waits.
+    pub cause: Option<Cause>,
+    /// When it goes on by itself, if it does.
+    pub retry_at: Option<Timestamp>,
 }
 
 /// Why a step waits.
@@ -75,6 +79,10 @@ pub struct NewPark {
     pub reason: String,
     /// The step that is parked.
     pub transition: StepKind,
+    /// What made the step fail, if that is why it waits.
+    pub cause: Option<Cause>,
+    /// When it goes on by itself, if it does.
+    pub retry_at: Option<Timestamp>,
 }
 
 impl Park {
@@ -98,6 +106,12 @@ impl Park {
     pub fn is_unresolved(&self) -> bool {
         self.standing() == Standing::Unresolved
     }
+
+    /// Says whether it waited for a moment that has come, and for nobody: then it holds nothing any more.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.is_unresolved() && self.retry_at.is_some_and(|at| at <= now)
+    }
 }
 
 impl NewPark {
@@ -113,6 +127,8 @@ impl NewPark {
             feedback: None,
             approved: None,
             transition: Some(self.transition),
+            cause: self.cause,
+            retry_at: self.retry_at,
         }
     }
 }
@@ -137,6 +153,8 @@ pub fn park_after(result: &StepResult) -> ParkChange {
             kind,
             reason: reason.map_or_else(|| otherwise.to_owned(), Clone::clone),
             transition: result.transition,
+            cause: result.cause,
+            retry_at: result.retry_at,
         })
     };
     match result.state {
@@ -159,6 +177,8 @@ mod tests {
             kind,
             reason: "which port?".to_owned(),
             transition: StepKind::Apply,
+            cause: None,
+            retry_at: None,
         }
         .at(Timestamp::from_unix_ms(0))
     }
@@ -211,6 +231,16 @@ mod tests {
         assert_eq!((new.kind, new.reason.as_str()), (ParkKind::AwaitingApproval, "two tasks"));
         assert_eq!(park_after(&result(StepState::Advanced)), ParkChange::Clear);
         assert_eq!(park_after(&result(StepState::NothingReady)), ParkChange::Keep);
+    }
+
+    #[test]
+    fn a_park_that_waits_for_a_moment_is_over_when_it_comes() {
+        let at = Timestamp::from_unix_ms;
+        let mut limited = Park { retry_at: Some(at(1_000)), ..park(ParkKind::Blocked) };
+        assert!(!limited.is_over(at(999)) && limited.is_over(at(1_000)));
+        limited.answer = Some("use codex".to_owned());
+        assert!(!limited.is_over(at(2_000)), "an answer is for the next step to hear");
+        assert!(!park(ParkKind::Blocked).is_over(at(i64::MAX)));
     }
 
     #[test]

@@ -6,11 +6,12 @@ use serde::Serialize;
 use crate::decide::{Halt, Idle, Proving};
 use crate::manifest::ProofKind;
 use crate::name::{PhaseName, StepKey};
-use crate::outcome::StepResult;
+use crate::outcome::{Cause, StepResult};
 use crate::park::ParkKind;
 use crate::proof::{ConditionKind, ProofReason, ProofRecord};
 use crate::settings::ProofPolicy;
 use crate::shell::quoted;
+use crate::time::Timestamp;
 
 /// What one `batch apply` came to. Each variant is one JSON object; `state` tells them apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,6 +47,12 @@ pub struct Waiting {
     pub reason: String,
     /// What to type.
     pub hint: String,
+    /// What made the step fail, if that is why it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// When it goes on by itself, if it does.
+    #[serde(rename = "retryAt", skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
 }
 
 /// Nothing to do, and why.
@@ -137,6 +144,11 @@ impl Waiting {
     pub fn of(halt: &Halt) -> Self {
         let key = quoted(halt.key.as_str());
         let (what, hint) = match halt.park.kind {
+            ParkKind::Blocked if halt.park.retry_at.is_some() => (
+                "blocked",
+                "wait until then (`ratchet batch run` does), or try at once with `ratchet batch apply --ignore-limit`"
+                    .to_owned(),
+            ),
             ParkKind::Blocked => (
                 "blocked",
                 format!(
@@ -151,7 +163,13 @@ impl Waiting {
                 ),
             ),
         };
-        Self { change: halt.key.clone(), reason: format!("{what}: {}", halt.park.reason), hint }
+        Self {
+            change: halt.key.clone(),
+            reason: format!("{what}: {}", halt.park.reason),
+            hint,
+            cause: halt.park.cause,
+            retry_at: halt.park.retry_at,
+        }
     }
 }
 
@@ -162,6 +180,9 @@ impl Idle {
         match self {
             Self::Done => "Nothing to do — all changes are done.".to_owned(),
             Self::FailedProof { gated_by } => format!("No ready step — blocked by {gated_by}"),
+            Self::OverBudget(overspent) => {
+                format!("{} To go on, {}.", overspent.message(), overspent.hint())
+            }
             Self::NothingReady => {
                 "No ready step. Everything is blocked, gated, or parked.".to_owned()
             }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::name::{BatchName, ChangeName, PhaseName};
 use crate::settings::GateMode;
+use crate::usage::TallyJson;
 
 /// What `batch status --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,6 +23,8 @@ pub struct StatusJson<'a> {
     gate: GateMode,
     next: Option<StatusNext<'a>>,
     phases: Vec<StatusPhase<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<TallyJson>,
 }
 
 /// What `batch view --json` prints, before what it adds.
@@ -36,6 +39,8 @@ pub struct ViewJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextStep<'a>>,
     status: BatchState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<TallyJson>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -112,6 +117,8 @@ struct ChangeJson<'a> {
     blocked_by: &'a [ChangeName],
     exists: bool,
     archived: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<TallyJson>,
 }
 
 impl BatchStatus {
@@ -132,6 +139,7 @@ impl BatchStatus {
             gate: self.gate,
             next,
             phases: self.phases.iter().map(StatusPhase::from).collect(),
+            usage: self.usage.as_ref().map(TallyJson::from),
         }
     }
 
@@ -146,6 +154,7 @@ impl BatchStatus {
             done_count: self.done_count,
             next: self.next.as_ref().map(NextStep::from),
             status: self.status,
+            usage: self.usage.as_ref().map(TallyJson::from),
         }
     }
 }
@@ -219,6 +228,7 @@ impl<'a> From<&'a ChangeStatus> for ChangeJson<'a> {
             blocked_by: &change.blocked_by,
             exists: change.exists,
             archived: change.archived,
+            usage: change.usage.as_ref().map(TallyJson::from),
         }
     }
 }
