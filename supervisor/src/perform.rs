@@ -7,6 +7,7 @@ mod standalone;
 use ratchet_engine::decide::{self, Idle, Plan};
 use ratchet_engine::report::ApplyReport;
 use ratchet_engine::snapshot::Snapshot;
+use ratchet_engine::usage::budget;
 
 use crate::actor::message::Report;
 use crate::error::Error;
@@ -15,7 +16,7 @@ use crate::fault::{self, Point};
 use crate::house::House;
 use crate::order::Order;
 use crate::record;
-use crate::request::{ApplyRequest, ChangeStepRequest};
+use crate::request::{ApplyRequest, ChangeStepRequest, LimitPolicy};
 use crate::store::layout::RunHome;
 
 /// What a plan comes to.
@@ -29,7 +30,10 @@ pub(crate) enum Act {
 /// Gathers and decides for a batch, then works out the act.
 pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Result<Act, Error> {
     let environment = house.project.environment();
-    let snapshot = house.project.snapshot(&request.batch, request.escalation)?;
+    let mut snapshot = house.project.snapshot(&request.batch, request.escalation)?;
+    if request.limits == LimitPolicy::Ignored {
+        snapshot.parks.retain(|_, park| !park.waits_for_a_moment());
+    }
     fault::at(Point::Gathered, environment);
     let plan = decide::decide(&snapshot)
         .map_err(|error| Error::Dag { batch: request.batch.clone(), error })?;
@@ -37,10 +41,17 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
     let settings = &snapshot.settings;
     match plan {
         Plan::Spawn(step) => {
-            let context = intend::Context { settings, consent: request.agent_override };
+            let context = intend::Context {
+                settings,
+                consent: request.agent_override,
+                limits: request.limits,
+            };
             match intend::step(house, home, *step, &context)? {
                 Ok(mut order) => {
                     order.notices.extend(doubts(&snapshot));
+                    order
+                        .notices
+                        .extend(budget::blind_spot(settings, &snapshot.usage).map(warning));
                     Ok(Act::Spawn(Box::new(order)))
                 }
                 Err(result) => {
@@ -65,11 +76,11 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
 
 /// Tells what `validate` would refuse in the manifest.
 fn doubts(snapshot: &Snapshot) -> impl Iterator<Item = Notice> {
-    snapshot
-        .manifest
-        .doubts
-        .iter()
-        .map(|doubt| Notice { level: NoticeLevel::Warning, text: format!("batch.yaml: {doubt}") })
+    snapshot.manifest.doubts.iter().map(|doubt| warning(format!("batch.yaml: {doubt}")))
+}
+
+fn warning(text: String) -> Notice {
+    Notice { level: NoticeLevel::Warning, text }
 }
 
 /// Works out the act for one forced transition of a change on its own.
@@ -82,7 +93,11 @@ pub(crate) fn forced(
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),
     };
-    let context = intend::Context { settings: &ready.settings, consent: request.agent_override };
+    let context = intend::Context {
+        settings: &ready.settings,
+        consent: request.agent_override,
+        limits: request.limits,
+    };
     match intend::step(house, home, ready.step, &context)? {
         Ok(order) => Ok(Act::Spawn(Box::new(order))),
         Err(result) => {

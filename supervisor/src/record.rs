@@ -1,11 +1,15 @@
 //! Intent, outcome and everything else a step writes. Each function can be repeated after a crash at any point of it, and
 //! then writes only what is missing.
 
+mod told;
+
 use std::time::Duration;
 
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::StepKey;
-use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
+use ratchet_engine::outcome::{
+    self, Cause, Report as SessionReport, Session, SessionEnd, StepResult,
+};
 use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
 use ratchet_engine::proof::ProofRecord;
 use ratchet_engine::report::ApplyReport;
@@ -22,6 +26,7 @@ use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::journal::{self, Writer};
 use crate::store::layout::{RunDir, RunHome};
 use crate::store::run_state::RunState;
+use crate::store::usage;
 use crate::watch::Seen;
 
 /// The workflow schema that a change follows unless its own file says otherwise.
@@ -38,8 +43,11 @@ pub(crate) fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Resu
 }
 
 /// Parks a step of a batch that was refused before anything was spawned. Nothing is journaled. A step on its own is simply
-/// run again.
+/// run again, and so is one whose agent is out of use for a while: nobody has to answer for that.
 pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Result<(), Error> {
+    if result.cause == Some(Cause::Quota) {
+        return Ok(());
+    }
     match home {
         RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
             park(house, home, writer, &result.change, park_after(result))
@@ -89,7 +97,11 @@ fn conclude_step(
         }
         None => None,
     };
+    let now = house.project.now();
     let hint = argument_hint(task, &seen);
+    let told = told::told(task, &seen, now);
+    let usage_line = told::usage_line(inflight, task, &seen, now);
+    let forgotten = told::remember_limit(house, task, told.as_ref(), &seen.facts);
     let session = Session {
         spawn: inflight.spawn.clone(),
         agent: task.agent.clone(),
@@ -99,6 +111,7 @@ fn conclude_step(
         after,
         stdout: seen.stdout,
         stderr: seen.stderr,
+        told,
         via: task.via,
         model: task.model.clone(),
     };
@@ -106,10 +119,14 @@ fn conclude_step(
     verdict.result.notes.extend(inflight.notes.iter().cloned());
     verdict.result.notes.extend(seen.notes);
     verdict.result.notes.extend(hint);
+    verdict.result.notes.extend(forgotten);
     fault::at(Point::Judged, house.project.environment());
-    let entry = verdict.entry(house.project.now());
+    let entry = verdict.entry(now);
     journal::with_lock(&run, |writer| {
         writer.conclude(&inflight.spawn, &entry)?;
+        if let Some(line) = &usage_line {
+            usage::record(writer, line)?;
+        }
         fault::at(Point::Recorded, house.project.environment());
         let change = match home {
             RunHome::Batch(_) => park_after(&verdict.result),

@@ -107,10 +107,16 @@ impl Park {
         self.standing() == Standing::Unresolved
     }
 
-    /// Says whether it waited for a moment that has come, and for nobody: then it holds nothing any more.
+    /// Says whether it waits for a moment, and for nobody.
+    #[must_use]
+    pub fn waits_for_a_moment(&self) -> bool {
+        self.is_unresolved() && self.retry_at.is_some()
+    }
+
+    /// Says whether the moment it waits for has come: then it holds nothing any more.
     #[must_use]
     pub fn is_over(&self, now: Timestamp) -> bool {
-        self.is_unresolved() && self.retry_at.is_some_and(|at| at <= now)
+        self.waits_for_a_moment() && self.retry_at.is_some_and(|at| at <= now)
     }
 }
 

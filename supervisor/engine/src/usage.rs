@@ -104,6 +104,12 @@ impl Usage {
         self.joined(other, u64::max, Usd::max)
     }
 
+    /// Takes away what was counted before. Prices are left alone: they are only ever told for a whole.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self { cost_usd: self.cost_usd, ..self.joined(other, u64::saturating_sub, |one, _| one) }
+    }
+
     fn joined(self, other: Self, count: fn(u64, u64) -> u64, cost: fn(Usd, Usd) -> Usd) -> Self {
         Self {
             input_tokens: count(self.input_tokens, other.input_tokens),

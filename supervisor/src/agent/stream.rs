@@ -5,8 +5,11 @@
 //! Memory is bounded, nothing panics, and what is not understood comes out as it went in. The formats move: unknown
 //! types are expected (spec `agents-and-runtimes` 8).
 
+use ratchet_engine::usage::SpawnUsage;
+
 use self::json::Json;
 use self::lines::{Line, Lines, Part};
+use self::meter::Meter;
 use super::failure::Failure;
 
 mod claude;
@@ -15,6 +18,7 @@ mod cursor;
 mod gemini;
 mod json;
 mod lines;
+mod meter;
 mod opencode;
 mod prose;
 mod tools;
@@ -121,6 +125,10 @@ pub struct StreamFacts {
     pub last_word: Option<Final>,
     /// The id that resumes the session.
     pub session: Option<String>,
+    /// The model that answers, by the agent's own name for it.
+    pub model: Option<String>,
+    /// What it has used so far.
+    pub usage: SpawnUsage,
 }
 
 /// Where events go.
@@ -163,10 +171,10 @@ impl AgentStream {
         let parser = match format {
             StreamFormat::Raw => Parser::Raw,
             StreamFormat::Claude => Parser::Claude(Box::default()),
-            StreamFormat::Codex => Parser::Codex(codex::Parser),
+            StreamFormat::Codex => Parser::Codex(codex::Parser::default()),
             StreamFormat::Gemini => Parser::Gemini(gemini::Parser::default()),
-            StreamFormat::Cursor => Parser::Cursor(cursor::Parser),
-            StreamFormat::Opencode => Parser::Opencode(opencode::Parser),
+            StreamFormat::Cursor => Parser::Cursor(cursor::Parser::default()),
+            StreamFormat::Opencode => Parser::Opencode(opencode::Parser::default()),
         };
         Self { lines: Lines::default(), reader: Reader { parser, facts: StreamFacts::default() } }
     }
@@ -204,6 +212,9 @@ impl Reader {
         };
         if event.is_some_and(|json| parser.event(&json, &mut noting) == Known::Yes) {
             facts.saw_event = true;
+            if let Some(meter) = parser.meter() {
+                facts.usage = meter.reading();
+            }
             return;
         }
         parser.flush(sink);
@@ -216,8 +227,9 @@ impl StreamFacts {
     fn note(&mut self, event: &AgentEvent<'_>) {
         if let AgentEvent::Final(last_word) = event {
             self.last_word = Some(last_word.clone());
-        } else if let AgentEvent::Started { session: Some(session), .. } = event {
-            self.session = Some(session.clone());
+        } else if let AgentEvent::Started { session, model } = event {
+            self.session = session.clone().or(self.session.take());
+            self.model = model.clone().or(self.model.take());
         }
     }
 }
@@ -232,6 +244,17 @@ impl Parser {
             Self::Gemini(parser) => parser.event(kind, json, sink),
             Self::Cursor(parser) => parser.event(kind, json, sink),
             Self::Opencode(parser) => parser.event(kind, json, sink),
+        }
+    }
+
+    fn meter(&self) -> Option<&Meter> {
+        match self {
+            Self::Raw => None,
+            Self::Claude(parser) => Some(parser.meter()),
+            Self::Codex(parser) => Some(parser.meter()),
+            Self::Gemini(parser) => Some(parser.meter()),
+            Self::Cursor(parser) => Some(parser.meter()),
+            Self::Opencode(parser) => Some(parser.meter()),
         }
     }
 

@@ -155,6 +155,8 @@ impl Project {
                 feedback: None,
                 approved: None,
                 transition: running_kind(step),
+                cause: None,
+                retry_at: None,
             });
             Ok(state.write(writer)?)
         })
