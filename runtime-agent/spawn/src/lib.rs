@@ -15,6 +15,7 @@ mod id;
 mod launch;
 mod lock;
 mod process;
+mod quarry;
 mod record;
 mod request;
 pub mod retention;

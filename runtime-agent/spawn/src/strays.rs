@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::cgroup::Leaf;
 use crate::directory::SpawnDir;
-use crate::hunt::{Quarry, hunt};
+use crate::hunt::hunt;
+use crate::process::pid_namespace;
+use crate::quarry::{Quarry, Seeker};
 use crate::record::Stray;
 use crate::standing::{Lost, Standing, probe, started};
 use crate::wait::wait_for_any;
@@ -25,10 +27,12 @@ pub fn end_strays(dir: &SpawnDir) -> io::Result<Vec<Stray>> {
     }
     let Some(started) = started(dir) else { return Ok(Vec::new()) };
     let cgroup = started.cgroup.map(Leaf::at);
+    // The numbers of a container's processes mean nothing outside.
+    let numbers_hold = started.pid_namespace == pid_namespace()?;
     let quarry = Quarry {
         id: dir.id(),
-        shim: None,
-        agent: started.agent,
+        seeker: Seeker::Other,
+        agent: started.agent.filter(|_| numbers_hold),
         cgroup: cgroup.as_ref(),
         since: started.shim.start_time,
     };
