@@ -1,1 +1,35 @@
-//! What ratchet does.
+//! What ratchet does: gather, decide, intend, act, judge, record. One actor per run home.
+//!
+//! Two doors: [`project::Project`] for everything that starts no process, synchronous and without a thread, and
+//! [`Supervisor`] for everything that does. What the facts mean is decided in [`ratchet_engine`]; what a person sees is made
+//! by the callers.
+//!
+//! **Invariant:** `store`, `agent` and `runtime` never import each other or `actor`; only `perform` and `record` meet them.
+
+pub mod error;
+pub mod event;
+pub mod follow;
+pub mod project;
+pub mod request;
+
+mod actor;
+mod door;
+mod house;
+mod order;
+mod perform;
+mod record;
+mod recover;
+mod runtime;
+mod watch;
+
+pub mod agent;
+pub mod store;
+
+pub mod clock;
+pub mod environment;
+mod fault;
+mod git;
+
+pub use door::Supervisor;
+pub use error::Error;
+pub use house::Options;

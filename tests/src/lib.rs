@@ -1,1 +1,18 @@
-//! Tests.
+//! What the end-to-end tests stand on: a sealed world ([`TestEnv`]), the binary run in it ([`Call`], [`Finished`]),
+//! and coding agents that obey a script ([`script`]).
+//!
+//! Nothing here knows the insides of another crate: the tests see what a user sees, files and processes.
+//! Read next: `env.rs`, then any file in `tests/it`.
+
+pub mod asked;
+pub mod call;
+pub mod env;
+pub mod process;
+pub mod project;
+pub mod script;
+pub mod wait;
+
+pub use call::{Call, Finished, Running};
+pub use env::{Programs, TestEnv};
+pub use project::{Manifest, Phase};
+pub use script::{Action, Script};

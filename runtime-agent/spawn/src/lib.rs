@@ -20,6 +20,7 @@ mod record;
 mod request;
 pub mod retention;
 pub mod shim;
+mod signal;
 mod spool;
 mod standing;
 mod stop;
@@ -35,6 +36,7 @@ pub use record::{
     End, ExitRecord, Fate, Leader, MOST_STRAYS, NotStarted, Output, Stray, Tie, TimeLimit, Usage,
 };
 pub use request::{DEFAULT_GRACE_MS, Limits, Request, Stdin};
+pub use signal::signal_name;
 pub use spool::{Frame, Frames, LONGEST_FRAME, Position, SpoolError, Stream};
 pub use standing::{Lost, ProcessName, Standing, Started, abandon, probe};
 pub use stop::{StopRequest, request_stop};

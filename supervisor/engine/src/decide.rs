@@ -1,8 +1,31 @@
-//! Snapshot in, exactly one thing to do out.
+//! Snapshot in, exactly one thing to do out. What can be worked on is found in [`crate::selection`]; here the step is
+//! built, with everything its agent has to know, in `build`. Running it is `ratchet-supervisor`'s.
 
+mod build;
+mod standalone;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dag::DagError;
 use crate::manifest::{Phase, ProofOfWork};
 use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
+use crate::park::Park;
+use crate::selection;
+use crate::snapshot::Snapshot;
+use crate::status::{self, BatchStatus};
 use crate::transition::{StepKind, Transition};
+
+/// Decides what to do next.
+///
+/// # Errors
+/// Refuses a phase whose changes cannot be ordered.
+pub fn decide(snapshot: &Snapshot) -> Result<Plan, DagError> {
+    Ok(decide_by(snapshot, &status::derive(snapshot)?))
+}
+
+fn decide_by(snapshot: &Snapshot, status: &BatchStatus) -> Plan {
+    build::plan(snapshot, selection::pick(snapshot, status))
+}
 
 /// The one thing to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +140,7 @@ pub enum Resume {
 }
 
 /// One proof-of-work to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proving {
     /// The phase to prove.
     pub phase: PhaseName,
@@ -131,7 +154,7 @@ pub struct Halt {
     /// Whose step it is.
     pub key: StepKey,
     /// The park that holds it.
-    pub park: crate::park::Park,
+    pub park: Park,
 }
 
 /// Why nothing runs.
@@ -144,13 +167,8 @@ pub enum Idle {
         /// What [`crate::gate`] says.
         gated_by: String,
     },
-    /// Everything that is left is blocked, gated or parked.
+    /// There is no work: the batch declares no phase.
     NothingReady,
-    /// The pull request was opened before, or grouping is off.
-    NoPullRequest {
-        /// Which of the two.
-        why: String,
-    },
 }
 
 impl Step {
@@ -173,3 +191,8 @@ impl Step {
         }
     }
 }
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

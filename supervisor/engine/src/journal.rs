@@ -1,11 +1,21 @@
 //! What may be written to a journal, and how one line is read (spec `step-and-outcome` 5.1 and 5.2).
+//!
+//! Writing is strict, reading is tolerant: a line that is no entry is nothing, never an error. Locks, torn tails and
+//! syncing are the store's; what entries amount to is [`crate::fold`]'s.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{SpawnId, StepKey};
 use crate::proof::ProofRecord;
 use crate::time::Timestamp;
 use crate::transition::StepKind;
+
+#[cfg(test)]
+mod tests;
 
 /// One line of a journal. The order of the fields is the order of the members on the line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,4 +73,232 @@ pub enum EntryKind {
 pub enum Via {
     /// The agent's command was replaced by `RATCHET_BATCH_AGENT_CMD`.
     EnvOverride,
+}
+
+/// One line as it was found. Texts are borrowed from the line where they need no unescaping.
+///
+/// Members that are absent, or of the wrong type, read as empty; members and kinds of a later version are let pass.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ReadEntry<'a> {
+    /// When it was written, as text.
+    pub at: Cow<'a, str>,
+    /// Whose entry it is.
+    pub change: Cow<'a, str>,
+    /// What it says, as text; see [`ReadEntry::kind`].
+    pub kind_text: Cow<'a, str>,
+    /// The text of its author.
+    pub message: Cow<'a, str>,
+    /// The step it concludes.
+    pub transition: Option<StepKind>,
+    /// How it came about.
+    pub via: Option<Via>,
+    /// The proof record.
+    pub proof: Option<ProofRecord>,
+    /// The spawn it concludes.
+    pub spawn: Option<Cow<'a, str>>,
+    /// A hash of what was approved.
+    pub approved: Option<Cow<'a, str>>,
+}
+
+/// Reads one line, with or without its line end. Bytes that are no UTF-8 are replaced.
+///
+/// Gives nothing for a blank line, a torn one, and anything that is no JSON object.
+#[must_use]
+pub fn parse_line(line: &[u8]) -> Option<ReadEntry<'_>> {
+    match std::str::from_utf8(line) {
+        Ok(text) => serde_json::from_str(text).ok(),
+        Err(_) => {
+            let text = String::from_utf8_lossy(line);
+            serde_json::from_str::<ReadEntry<'_>>(&text).ok().map(ReadEntry::into_owned)
+        }
+    }
+}
+
+impl Entry {
+    /// Gives the line to append, with its line end.
+    #[must_use]
+    pub fn to_line(&self) -> Vec<u8> {
+        let mut line =
+            serde_json::to_vec(self).expect("an entry holds only texts and enums, which are JSON");
+        line.push(b'\n');
+        line
+    }
+}
+
+impl EntryKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Progress,
+        Self::Blocker,
+        Self::NeedsInput,
+        Self::Completion,
+        Self::Answer,
+        Self::Reject,
+        Self::ProofOfWork,
+        Self::ProofOfWorkInvalidated,
+    ];
+
+    /// Returns the word used in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Progress => "progress",
+            Self::Blocker => "blocker",
+            Self::NeedsInput => "needs-input",
+            Self::Completion => "completion",
+            Self::Answer => "answer",
+            Self::Reject => "reject",
+            Self::ProofOfWork => "proof-of-work",
+            Self::ProofOfWorkInvalidated => "proof-of-work-invalidated",
+        }
+    }
+}
+
+impl ReadEntry<'_> {
+    /// Returns what the entry says, unless only a later version knows.
+    #[must_use]
+    pub fn kind(&self) -> Option<EntryKind> {
+        EntryKind::ALL.into_iter().find(|kind| kind.as_str() == self.kind_text)
+    }
+
+    /// Cuts the ties to the line.
+    #[must_use]
+    pub fn into_owned(self) -> ReadEntry<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        ReadEntry {
+            at: own(self.at),
+            change: own(self.change),
+            kind_text: own(self.kind_text),
+            message: own(self.message),
+            transition: self.transition,
+            via: self.via,
+            proof: self.proof,
+            spawn: self.spawn.map(own),
+            approved: self.approved.map(own),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ReadEntry<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EntryVisitor)
+    }
+}
+
+struct EntryVisitor;
+
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = ReadEntry<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a journal entry")
+    }
+
+    /// Takes the members as they come; of a repeated one the last counts.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut entry = ReadEntry::default();
+        while let Some(member) = map.next_key()? {
+            match member {
+                Member::At => entry.at = map.next_value::<Text<'de>>()?.or_empty(),
+                Member::Change => entry.change = map.next_value::<Text<'de>>()?.or_empty(),
+                Member::Kind => entry.kind_text = map.next_value::<Text<'de>>()?.or_empty(),
+                Member::Message => entry.message = map.next_value::<Text<'de>>()?.or_empty(),
+                Member::Transition => entry.transition = map.next_value::<Text<'de>>()?.word(),
+                Member::Via => entry.via = map.next_value::<Text<'de>>()?.word(),
+                Member::Spawn => entry.spawn = map.next_value::<Text<'de>>()?.0,
+                Member::Approved => entry.approved = map.next_value::<Text<'de>>()?.0,
+                Member::Proof => {
+                    entry.proof = serde_json::from_value(map.next_value()?).ok();
+                }
+                Member::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(entry)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Member {
+    At,
+    Change,
+    Kind,
+    Message,
+    Transition,
+    Via,
+    Proof,
+    Spawn,
+    Approved,
+    #[serde(other)]
+    Other,
+}
+
+/// A text, or nothing when the value is of another type.
+struct Text<'a>(Option<Cow<'a, str>>);
+
+impl<'a> Text<'a> {
+    fn or_empty(self) -> Cow<'a, str> {
+        self.0.unwrap_or_default()
+    }
+
+    /// Reads the text as a word of an enum; an unknown word is nothing.
+    fn word<T: DeserializeOwned>(self) -> Option<T> {
+        serde_json::from_value(serde_json::Value::String(self.0?.into_owned())).ok()
+    }
+}
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor).map(Text)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
 }

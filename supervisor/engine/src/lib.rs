@@ -27,8 +27,12 @@ pub mod park;
 pub mod permission;
 pub mod proof;
 pub mod pull_request;
+pub mod report;
 pub mod selection;
 pub mod settings;
+pub mod shell;
+#[cfg(test)]
+mod sketch;
 pub mod snapshot;
 pub mod status;
 pub mod time;

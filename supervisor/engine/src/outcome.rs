@@ -1,12 +1,24 @@
-//! What an agent's session amounts to. The seed calls it `mapSessionToOutcome` (spec `step-and-outcome` 6 and 8).
+//! What an agent's session amounts to: the values. The seed's `mapSessionToOutcome` is [`judge`]
+//! (spec `step-and-outcome` 6 and 8); steps that are refused before a spawn are in [`refusal`].
+
+mod attribution;
+mod end;
+mod evidence;
+mod judge;
+pub mod refusal;
 
 use serde::{Deserialize, Serialize};
 
 use crate::change::ChangeFacts;
-use crate::journal::{EntryKind, Via};
-use crate::name::{SpawnId, StepKey};
-use crate::settings::Scope;
+use crate::decide::{Resume, Step};
+use crate::journal::{Entry, EntryKind, Via};
+use crate::name::{AgentName, SpawnId, StepKey};
+use crate::settings::{GateMode, Scope};
+use crate::time::Timestamp;
 use crate::transition::StepKind;
+
+pub use judge::judge;
+pub use refusal::Refusal;
 
 /// How the agent's process ended, as far as the mapping cares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +63,20 @@ pub enum SessionEnd {
     },
 }
 
+/// What judging needs to know of a step. It is kept with the intent, so that any process can judge the session later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subject {
+    /// Whose step it is.
+    pub key: StepKey,
+    /// What kind of step it is.
+    pub kind: StepKind,
+    /// The approval gate in force when it began.
+    pub gate: GateMode,
+    /// It runs because a person answered or rejected: its completion has been asked for and need not park again.
+    pub is_reply: bool,
+}
+
 /// One entry that the agent reported during the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
@@ -67,6 +93,8 @@ pub struct Report {
 pub struct Session {
     /// The spawn.
     pub spawn: SpawnId,
+    /// The agent that was asked for.
+    pub agent: AgentName,
     /// How it ended.
     pub end: SessionEnd,
     /// What it reported, oldest first.
@@ -106,6 +134,8 @@ pub struct Verdict {
     pub entry_kind: EntryKind,
     /// The text of the outcome entry.
     pub entry_message: String,
+    /// The agent itself asked: it reported a blocker or wants input.
+    pub is_question: bool,
 }
 
 /// The public result of one step (spec `step-and-outcome` 8).
@@ -156,4 +186,51 @@ pub enum StepState {
     AwaitingApproval,
     /// There was nothing to do.
     NothingReady,
+}
+
+impl StepResult {
+    /// Gives a result that says nothing but how a step ended.
+    #[must_use]
+    pub fn new(state: StepState, key: StepKey, kind: StepKind) -> Self {
+        Self {
+            state,
+            change: key,
+            transition: kind,
+            blocker: None,
+            approval_request: None,
+            detail: None,
+            journal_refs: None,
+            message: None,
+            agent_override: false,
+            spawn_id: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Subject {
+    /// Takes from a step what judging needs.
+    #[must_use]
+    pub fn of(step: &Step, gate: GateMode) -> Self {
+        let is_reply = step.resume.as_ref().is_some_and(Resume::is_reply);
+        Self { key: step.key.clone(), kind: step.kind(), gate, is_reply }
+    }
+}
+
+impl Verdict {
+    /// Gives the outcome entry, written under the step's key (spec `step-and-outcome` 5.3).
+    #[must_use]
+    pub fn entry(&self, now: Timestamp) -> Entry {
+        Entry {
+            at: now,
+            change: self.result.change.clone(),
+            kind: self.entry_kind,
+            message: self.entry_message.clone(),
+            transition: Some(self.result.transition),
+            via: self.result.agent_override.then_some(Via::EnvOverride),
+            proof: None,
+            spawn: self.result.spawn_id.clone(),
+            approved: None,
+        }
+    }
 }

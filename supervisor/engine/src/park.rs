@@ -1,8 +1,11 @@
-//! A step that waits for a person, and what frees it (spec `step-and-outcome` 4 and 5.4).
+//! A step that waits for a person, and what frees it (spec `step-and-outcome` 4 and 5.4,
+//! `batch-status-and-selection` 6.5 and 6.6). Whether a completed step has to wait is [`crate::approval`]'s question.
 
 use serde::Serialize;
 
 use crate::name::StepKey;
+use crate::outcome::{StepResult, StepState, Verdict};
+use crate::time::Timestamp;
 use crate::transition::StepKind;
 
 /// One parked step, as `state.json` holds it.
@@ -47,4 +50,176 @@ pub enum Standing<'a> {
     Approved,
     /// The result was rejected with this feedback.
     Rejected(&'a str),
+}
+
+/// What a step's result does to the park of its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum ParkChange {
+    /// Park the step; an older park goes, and with it an old answer.
+    Set(NewPark),
+    /// Remove the park.
+    Clear,
+    /// Leave it as it is.
+    Keep,
+}
+
+/// A park that has not been written yet, so that it has no time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPark {
+    /// Whose step it is.
+    pub key: StepKey,
+    /// Why it waits.
+    pub kind: ParkKind,
+    /// The question, or the summary to approve.
+    pub reason: String,
+    /// The step that is parked.
+    pub transition: StepKind,
+}
+
+impl Park {
+    /// Says what this park means for the next step.
+    ///
+    /// An answer frees a question only, a decision frees a result only: an answer on an open approval is kept and frees
+    /// nothing (spec `batch-status-and-selection` 6.5).
+    #[must_use]
+    pub fn standing(&self) -> Standing<'_> {
+        match (self.kind, &self.answer, &self.feedback, self.approved) {
+            (ParkKind::Blocked, Some(answer), _, _) => Standing::Answered(answer),
+            (ParkKind::Blocked, None, _, _) => Standing::Unresolved,
+            (ParkKind::AwaitingApproval, _, _, Some(true)) => Standing::Approved,
+            (ParkKind::AwaitingApproval, _, Some(feedback), _) => Standing::Rejected(feedback),
+            (ParkKind::AwaitingApproval, _, None, _) => Standing::Unresolved,
+        }
+    }
+
+    /// Says whether nothing may run until a person acts.
+    #[must_use]
+    pub fn is_unresolved(&self) -> bool {
+        self.standing() == Standing::Unresolved
+    }
+}
+
+impl NewPark {
+    /// Gives the park as it is written at a moment.
+    #[must_use]
+    pub fn at(self, now: Timestamp) -> Park {
+        Park {
+            parked_at: now.to_string(),
+            key: self.key,
+            kind: self.kind,
+            reason: self.reason,
+            answer: None,
+            feedback: None,
+            approved: None,
+            transition: Some(self.transition),
+        }
+    }
+}
+
+/// Says what a verdict does to the park of a change on its own (OQ-36): a question and an open approval wait for a person;
+/// any other end does not, because running the verb again is the answer to it.
+pub fn park_after_alone(verdict: &Verdict) -> ParkChange {
+    match verdict.result.state {
+        StepState::Blocked if !verdict.is_question => ParkChange::Clear,
+        StepState::Blocked
+        | StepState::AwaitingApproval
+        | StepState::Advanced
+        | StepState::NothingReady => park_after(&verdict.result),
+    }
+}
+
+/// Says what a result does to the park of its step (spec `batch-status-and-selection` 6.6).
+pub fn park_after(result: &StepResult) -> ParkChange {
+    let park = |kind, reason: Option<&String>, otherwise: &str| {
+        ParkChange::Set(NewPark {
+            key: result.change.clone(),
+            kind,
+            reason: reason.map_or_else(|| otherwise.to_owned(), Clone::clone),
+            transition: result.transition,
+        })
+    };
+    match result.state {
+        StepState::Blocked => park(ParkKind::Blocked, result.blocker.as_ref(), "blocked"),
+        StepState::AwaitingApproval => {
+            park(ParkKind::AwaitingApproval, result.approval_request.as_ref(), "awaiting approval")
+        }
+        StepState::Advanced => ParkChange::Clear,
+        StepState::NothingReady => ParkChange::Keep,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn park(kind: ParkKind) -> Park {
+        NewPark {
+            key: StepKey::from_text("api"),
+            kind,
+            reason: "which port?".to_owned(),
+            transition: StepKind::Apply,
+        }
+        .at(Timestamp::from_unix_ms(0))
+    }
+
+    #[test]
+    fn a_fresh_park_is_unresolved_and_knows_its_step() {
+        let fresh = park(ParkKind::Blocked);
+        assert!(fresh.is_unresolved());
+        assert_eq!(fresh.parked_at, "1970-01-01T00:00:00.000Z");
+        assert_eq!(fresh.transition, Some(StepKind::Apply));
+        assert!(park(ParkKind::AwaitingApproval).is_unresolved());
+    }
+
+    #[test]
+    fn a_question_is_freed_by_an_answer_only() {
+        let mut asked = park(ParkKind::Blocked);
+        asked.feedback = Some("no".to_owned());
+        asked.approved = Some(true);
+        assert!(asked.is_unresolved());
+        asked.answer = Some("8080".to_owned());
+        assert_eq!(asked.standing(), Standing::Answered("8080"));
+    }
+
+    #[test]
+    fn a_result_is_freed_by_a_decision_only() {
+        let mut shown = park(ParkKind::AwaitingApproval);
+        shown.answer = Some("looks good".to_owned());
+        assert!(shown.is_unresolved());
+        shown.feedback = Some("one task less".to_owned());
+        shown.approved = Some(false);
+        assert_eq!(shown.standing(), Standing::Rejected("one task less"));
+        shown.approved = Some(true);
+        assert_eq!(shown.standing(), Standing::Approved);
+    }
+
+    fn result(state: StepState) -> StepResult {
+        StepResult::new(state, StepKey::from_text("api"), StepKind::Propose)
+    }
+
+    // B-V04 B-V05 B-V06
+    #[test]
+    fn a_result_parks_clears_or_leaves_alone() {
+        let mut blocked = result(StepState::Blocked);
+        blocked.blocker = Some("which port?".to_owned());
+        let ParkChange::Set(new) = park_after(&blocked) else { panic!("not parked") };
+        assert_eq!((new.kind, new.reason.as_str()), (ParkKind::Blocked, "which port?"));
+        let mut waiting = result(StepState::AwaitingApproval);
+        waiting.approval_request = Some("two tasks".to_owned());
+        let ParkChange::Set(new) = park_after(&waiting) else { panic!("not parked") };
+        assert_eq!((new.kind, new.reason.as_str()), (ParkKind::AwaitingApproval, "two tasks"));
+        assert_eq!(park_after(&result(StepState::Advanced)), ParkChange::Clear);
+        assert_eq!(park_after(&result(StepState::NothingReady)), ParkChange::Keep);
+    }
+
+    #[test]
+    fn a_park_always_has_a_reason() {
+        let ParkChange::Set(new) = park_after(&result(StepState::Blocked)) else { panic!() };
+        assert_eq!(new.reason, "blocked");
+        let ParkChange::Set(new) = park_after(&result(StepState::AwaitingApproval)) else {
+            panic!("not parked")
+        };
+        assert_eq!(new.reason, "awaiting approval");
+    }
 }

@@ -1,4 +1,7 @@
 //! The settings cascade: layers in, [`Settings`] with their sources out (spec `batch-manifest-and-settings` 3 to 8).
+//!
+//! The types are here; `layer` reads a file's map, `resolve` merges, `assign` checks `--set` and flags, `view` hides what
+//! must not be shown. Files and the environment are the store's.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +11,34 @@ use serde::Serialize;
 use crate::name::AgentName;
 use crate::permission::{Permissions, PermissionsLayer, SuppressedEscalation};
 use crate::transition::StepKind;
+
+mod agent;
+mod assign;
+mod key;
+mod layer;
+mod remote;
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod view;
+mod word;
+
+pub use agent::{AgentChoice, AgentSpec, AgentSpecError};
+pub use assign::{
+    Assigned, Assignment, SetError, StandaloneFlags, check_assignment, parse_assignment,
+};
+pub use key::Key;
+pub use remote::RemoteIncomplete;
+pub use resolve::{agent_timeout_ms, resolve};
+pub use view::Isolation;
+pub use word::Word;
+
+/// The memory limit of a container, unless `dockerMemory` is set.
+pub const DEFAULT_DOCKER_MEMORY: &str = "2g";
+/// The process limit of a container, unless `dockerPidsLimit` is set.
+pub const DEFAULT_DOCKER_PIDS: u64 = 512;
+/// The network of a container, unless `network` is set.
+pub const DEFAULT_NETWORK: &str = "bridge";
 
 /// Where a value came from, low to high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
@@ -24,7 +55,7 @@ pub enum Scope {
 }
 
 /// When a completed step waits for a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateMode {
     /// Never parks for approval.
@@ -88,35 +119,14 @@ pub enum PrGrouping {
     PerChange,
 }
 
-/// An agent and, if named, its model: `agent[:model]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentSpec {
-    /// The part before the first colon.
-    pub agent: AgentName,
-    /// The part after it.
-    pub model: Option<String>,
-}
-
-/// What one layer says about agents.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentChoice {
-    /// The same for every stage.
-    Every(AgentSpec),
-    /// Some stages, each with its own.
-    ByStage(BTreeMap<StepKind, AgentSpec>),
-}
-
-/// How a user changes the command of one agent: `batch.agents.<name>`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+/// How a user changes the command of one agent: `batch.agents.<name>`, project scope only.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct AgentOverride {
     /// The binary to run instead of the table's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The base arguments to use instead of the table's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Vec<String>>,
-    /// Variables to set for this agent, over the allow-listed ones. Values are secret.
-    #[serde(skip)]
+    /// Variables to set for this agent, over the allow-listed ones. Values are secret: `Debug` shows names only.
     pub env: BTreeMap<String, String>,
 }
 

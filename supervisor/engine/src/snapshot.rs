@@ -1,4 +1,5 @@
-//! All the facts a decision may use, and nothing else.
+//! All the facts a decision may use, and nothing else. Reading them is `ratchet-supervisor`'s; drawing conclusions is
+//! everybody else's here.
 
 use std::collections::BTreeMap;
 
@@ -24,4 +25,18 @@ pub struct Snapshot {
     pub changes: BTreeMap<ChangeName, ChangeFacts>,
     /// What waits for a person.
     pub parks: BTreeMap<StepKey, Park>,
+}
+
+impl Snapshot {
+    /// Returns the state of a change's folder; a change nobody has looked for has none.
+    #[must_use]
+    pub fn facts(&self, change: &ChangeName) -> ChangeFacts {
+        self.changes.get(change).copied().unwrap_or_default()
+    }
+
+    /// Returns the live park of a key, unless a person has freed it.
+    #[must_use]
+    pub fn unresolved_park(&self, key: &StepKey) -> Option<&Park> {
+        self.parks.get(key).filter(|park| park.is_unresolved())
+    }
 }

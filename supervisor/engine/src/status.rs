@@ -1,11 +1,17 @@
-//! Snapshot in, status out: what is done, what is blocked, what comes next (spec `batch-status-and-selection` 2 to 4
-//! and 7.1). Status never picks: `next` comes from [`crate::selection`].
+//! Snapshot in, status out: what is done, what is blocked, what comes next (spec `batch-status-and-selection` 2 to 4).
+//! The derivation is in [`mod@derive`], the JSON that users see in [`json`]. Status never picks: `next` comes from
+//! [`crate::selection`].
+
+pub mod derive;
+pub mod json;
 
 use serde::Serialize;
 
 use crate::name::{BatchName, ChangeName, PhaseName};
 use crate::park::ParkKind;
 use crate::settings::GateMode;
+
+pub use derive::derive;
 
 /// The status of one batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,3 +170,17 @@ pub struct ParkView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
 }
+
+impl ChangeState {
+    /// Says whether a change of this status can be worked on, as far as the status alone tells.
+    #[must_use]
+    pub fn is_workable(self) -> bool {
+        match self {
+            Self::Ready | Self::InProgress | Self::AwaitingVerify => true,
+            Self::Done | Self::Blocked | Self::AwaitingApproval => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! The command line as types. The doc comments are the manual: `--help`, the man pages and the completions come from here.
+//!
+//! Only shape is checked here. What a name stands for, and which flags go together, is for the commands: their errors
+//! say more than clap's.
+
+pub(crate) mod batch;
+pub(crate) mod change;
+mod help;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+pub(crate) use help::command;
+
+/// Drives coding agents through a project's work, one forced step at a time.
+#[derive(Debug, Parser)]
+#[command(name = "ratchet", version, disable_help_subcommand = true, after_long_help = help::EXIT_CODES)]
+pub(crate) struct Cli {
+    /// Print without colours
+    ///
+    /// The same as setting NO_COLOR=1. Output that is not a terminal never has colours.
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+// The order is the order of the help: plain commands first, then the workflow in the order in which it is used.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Create something new: a batch
+    #[command(subcommand)]
+    New(New),
+
+    /// Check a batch's manifest and say everything that is wrong with it
+    ///
+    /// Exits 0 if the manifest is valid and 1 if it is not. Every problem is listed with its place in the file.
+    #[command(after_long_help = "\
+Examples:
+  ratchet validate shop
+  ratchet validate shop --json")]
+    Validate(Validate),
+
+    /// Print a template
+    ///
+    /// `ratchet template batch` prints the manifest that `ratchet batch new` writes.
+    Template(Template),
+
+    /// Print the completion script of a shell
+    #[command(after_long_help = "\
+Examples:
+  ratchet completions bash > ~/.local/share/bash-completion/completions/ratchet
+  ratchet completions zsh > ~/.zfunc/_ratchet
+  ratchet completions fish > ~/.config/fish/completions/ratchet.fish")]
+    Completions(Completions),
+
+    /// Write the man pages into a folder
+    #[command(hide = true)]
+    Man(Man),
+
+    /// Have one agent propose a change: its features and its plan
+    #[command(after_long_help = change::PROPOSE_EXAMPLES)]
+    Propose(change::Propose),
+
+    /// Have one agent carry out a change's plan
+    #[command(after_long_help = change::APPLY_EXAMPLES)]
+    Apply(change::Move),
+
+    /// Have one agent check a change against its plan
+    #[command(after_long_help = change::VERIFY_EXAMPLES)]
+    Verify(change::Move),
+
+    /// Report on a change that runs outside of a batch
+    ///
+    /// The agent of `ratchet propose`, `apply` or `verify` calls this; a person uses it to answer, approve or reject.
+    /// The report is on disk when the command returns 0.
+    #[command(after_long_help = change::REPORT_EXAMPLES)]
+    Report(change::Report),
+
+    /// Work through a batch of changes, phase by phase and step by step
+    #[command(subcommand, after_long_help = batch::EXAMPLES)]
+    Batch(batch::Batch),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum New {
+    /// Create a batch; the same as `ratchet batch new`
+    Batch(batch::New),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// The batch to check; the only batch if left out
+    pub(crate) item: Option<String>,
+
+    /// What the item is, if a change or a spec has the same name
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Template {
+    /// Which one: batch
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// bash, elvish, fish, powershell or zsh
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The folder to write to; it must exist
+    pub(crate) folder: PathBuf,
+}
+
+/// How a command answers.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Output {
+    /// Print one JSON document and nothing else on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// The two ways to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+impl Output {
+    /// Returns the way that was asked for.
+    pub(crate) fn format(self) -> Format {
+        if self.json { Format::Json } else { Format::Text }
+    }
+}
+
+/// Flags of every command that runs a step.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Stepping {
+    /// Let RATCHET_BATCH_AGENT_CMD stand in for the agent where the project demands this flag
+    ///
+    /// Needed only if the project's config says `batch.requireOverrideFlag: true`.
+    #[arg(long)]
+    pub(crate) allow_agent_override: bool,
+
+    /// Say by the exit code how the step ended
+    ///
+    /// 0 advanced or passed, 10 blocked, 11 awaiting approval, 12 nothing ready, 13 proof-of-work failed. Without this
+    /// flag every recorded outcome exits 0, and 1 means that nothing was recorded.
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! Questions to the person at the terminal. Nobody is asked where nobody is.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use ratchet_supervisor::environment::Environment;
+
+use crate::render::page::Tone;
+use crate::ui::Ui;
+
+/// Tells whether there is somebody to ask (spec `cli-core` 1): a terminal, and neither CI nor a wish to be left alone.
+pub(crate) fn is_somebody_there(environment: &Environment) -> bool {
+    environment.var_os("CI").is_none()
+        && environment.var("OPEN_SPEC_INTERACTIVE") != Some("0")
+        && io::stdin().is_terminal()
+}
+
+/// Asks a question that is answered by no unless the person says yes.
+pub(crate) fn yes(ui: Ui, question: &str) -> bool {
+    ui.tell(|page| {
+        page.tone(Tone::Heading, question).put(" [y/N] ");
+    });
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && is_yes(&answer)
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_is_a_yes() {
+        assert!(is_yes("y\n") && is_yes(" YES "));
+        assert!(!is_yes("") && !is_yes("n\n") && !is_yes("yeah"));
+    }
+
+    #[test]
+    fn a_build_server_is_never_asked() {
+        let on_ci = Environment::new("/", [("CI", "")]);
+        assert!(!is_somebody_there(&on_ci));
+        let unwilling = Environment::new("/", [("OPEN_SPEC_INTERACTIVE", "0")]);
+        assert!(!is_somebody_there(&unwilling));
+    }
+}

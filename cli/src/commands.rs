@@ -1,0 +1,69 @@
+//! One exhaustive match: a command line in, an exit out.
+//!
+//! Behaviour does not belong here: a command asks the supervisor's front door and hands the answer to [`crate::render`].
+
+pub(crate) mod batch;
+mod change;
+mod completions;
+mod man;
+mod report;
+mod stage;
+mod template;
+mod validate;
+mod watching;
+
+use ratchet_supervisor::environment::Environment;
+use ratchet_supervisor::error::Error;
+use ratchet_supervisor::project::Project;
+
+use crate::args::{Command, New};
+use crate::diagnostic::Failure;
+use crate::exit::Exit;
+use crate::render::page::Tone;
+use crate::ui::Ui;
+
+/// How a command ends: an exit, or a failure that is still to be told.
+pub(crate) type Ended = Result<Exit, Failure>;
+
+/// Runs one command.
+pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
+    match command {
+        Command::New(New::Batch(args)) => batch::new::run(args, ui),
+        Command::Validate(args) => validate::run(args, ui),
+        Command::Template(args) => template::run(args, ui),
+        Command::Completions(args) => completions::run(args, ui),
+        Command::Man(args) => man::run(args),
+        Command::Propose(args) => change::propose(args, ui),
+        Command::Apply(args) => change::apply(args, ui),
+        Command::Verify(args) => change::verify(args, ui),
+        Command::Report(args) => report::change(args, ui),
+        Command::Batch(args) => batch::run(args, ui),
+    }
+}
+
+/// Finds the project that this process stands in.
+fn open() -> Result<Project, Failure> {
+    let environment = Environment::from_process()
+        .map_err(|source| failed(Error::NoWorkingDirectory { source }))?;
+    Project::find(environment).map_err(failed)
+}
+
+/// As [`open`], for commands that use settings: what is ignored in the project's configuration is told.
+fn open_configured(ui: Ui) -> Result<Project, Failure> {
+    let project = open()?;
+    for warning in project.warnings().map_err(failed)? {
+        ui.tell(|page| {
+            page.tone(Tone::Warn, "⚠ ").put(warning).end();
+        });
+    }
+    Ok(project)
+}
+
+/// Makes a failure of what the supervisor refuses.
+fn failed(error: Error) -> Failure {
+    let failure = Failure::from_error(&error).code(error.code());
+    match error.help() {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
+}

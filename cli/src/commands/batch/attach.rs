@@ -1,0 +1,32 @@
+//! `ratchet batch attach`: the output of the step that runs, whoever started it. Ends with the step; Ctrl-C ends only
+//! the following, because nothing here takes the signal.
+
+use ratchet_supervisor::follow::{Start, follow};
+
+use crate::args::Format;
+use crate::args::batch::Attach;
+use crate::commands::watching::watching;
+use crate::commands::{Ended, failed, open};
+use crate::diagnostic::Failure;
+use crate::exit::Exit;
+use crate::render::page::Tone;
+use crate::ui::Ui;
+use ratchet_engine::shell::quoted;
+
+/// Follows the step of a batch that runs.
+pub(super) fn run(args: &Attach, ui: Ui) -> Ended {
+    let project = open()?;
+    let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    let Some((step, dir)) = project.running(&batch).map_err(failed)? else {
+        return Err(Failure::new(format!("No step of batch '{batch}' is running"))
+            .help("'ratchet batch log --last' shows what the latest step printed."));
+    };
+    let from = args.from.map_or(Start::Now, Start::Offset);
+    watching(ui, Format::Text, async |sink| follow(&step, &dir, from, sink).await)?
+        .map_err(failed)?;
+    ui.tell(|page| {
+        page.tone(Tone::Dim, "The step has ended. How it was judged: ratchet batch status ");
+        page.tone(Tone::Dim, quoted(batch.as_str())).end();
+    });
+    Ok(Exit::Success)
+}

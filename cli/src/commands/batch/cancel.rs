@@ -1,0 +1,79 @@
+//! `ratchet batch cancel`: the step that runs is stopped, from anywhere, and everything its agent started is gone when
+//! the command returns. Whoever watches the step records it; if nobody does, the next `batch apply` will.
+
+use ratchet_engine::name::{BatchName, SpawnId, StepKey};
+use ratchet_supervisor::follow::end_of;
+use serde::Serialize;
+
+use crate::args::batch::Cancel;
+use crate::commands::watching::on_this_thread;
+use crate::commands::{Ended, failed, open};
+use crate::exit::Exit;
+use crate::render::page::Tone;
+use crate::ui::Ui;
+
+/// What `batch cancel --json` prints.
+#[derive(Debug, Serialize)]
+struct Cancelled<'a> {
+    batch: &'a BatchName,
+    state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spawn: Option<&'a SpawnId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'a StepKey>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    Stopped,
+    NothingRunning,
+}
+
+/// Stops the step of a batch that runs.
+pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
+    let format = args.output.format();
+    let project = open()?;
+    let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    let Some((step, dir)) = project.cancel(&batch).map_err(failed)? else {
+        let none =
+            Cancelled { batch: &batch, state: State::NothingRunning, spawn: None, change: None };
+        ui.answer(format, &none, |page| {
+            page.put(format_args!("No step of batch '{batch}' is running.")).end();
+        })?;
+        return Ok(Exit::Success);
+    };
+    on_this_thread(end_of(&dir))?.map_err(failed)?;
+    let stopped = Cancelled {
+        batch: &batch,
+        state: State::Stopped,
+        spawn: Some(&step.spawn),
+        change: Some(&step.key),
+    };
+    ui.answer(format, &stopped, |page| {
+        page.tone(Tone::Good, "✓ ");
+        page.put(format_args!("Stopped the step of '{}' (spawn {})", step.key, step.spawn));
+        page.end();
+    })?;
+    Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schemas::assert_fits;
+
+    #[test]
+    fn both_answers_fit_their_schema() {
+        let batch = BatchName::parse("shop").unwrap();
+        let spawn = SpawnId::parse("0192").unwrap();
+        let change = StepKey::from_text("add-cart");
+        let state = State::Stopped;
+        assert_fits(
+            "cancel",
+            &Cancelled { batch: &batch, state, spawn: Some(&spawn), change: Some(&change) },
+        );
+        let state = State::NothingRunning;
+        assert_fits("cancel", &Cancelled { batch: &batch, state, spawn: None, change: None });
+    }
+}

@@ -1,0 +1,16 @@
+//! `ratchet batch status`: what is done, what is blocked, what comes next.
+
+use crate::args::batch::Show;
+use crate::commands::{Ended, failed, open_configured};
+use crate::exit::Exit;
+use crate::render::status;
+use crate::ui::Ui;
+
+/// Shows a batch's status.
+pub(super) fn run(args: &Show, ui: Ui) -> Ended {
+    let project = open_configured(ui)?;
+    let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    let found = project.status(&batch).map_err(failed)?;
+    ui.answer(args.output.format(), &found.to_status_json(), |page| status::status(page, &found))?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,154 @@
+//! Runs steps for a command: starts the supervisor in this process, shows the live output, and turns signals into stops.
+//!
+//! Behaviour does not belong here. Commands that run no step never come here, so they start no thread.
+
+use std::num::NonZeroUsize;
+use std::pin::pin;
+
+use ratchet_engine::outcome::StepResult;
+use ratchet_engine::report::ApplyReport;
+use ratchet_supervisor::event::{EVENT_BACKLOG, EventSink};
+use ratchet_supervisor::project::Project;
+use ratchet_supervisor::request::{ApplyRequest, ChangeStepRequest, StopReason};
+use ratchet_supervisor::{Options, Supervisor};
+use tokio::sync::mpsc;
+
+use super::failed;
+use crate::SHIM;
+use crate::args::Format;
+use crate::diagnostic::Failure;
+use crate::exit::Exit;
+use crate::live::{self, CtrlC};
+use crate::render::page::Tone;
+use crate::signals::{Signal, Signals};
+use crate::ui::Ui;
+
+/// A command runs one step at a time, so there is never more than one.
+const LOCAL_CAPACITY: NonZeroUsize = NonZeroUsize::MIN;
+
+/// A running supervisor and what stands between it and the person.
+pub(crate) struct Stage {
+    supervisor: Supervisor,
+    signals: Signals,
+    asked: Option<Signal>,
+    ui: Ui,
+    format: Format,
+}
+
+/// Starts the supervisor, has `play` use it, and ends it. Returns what `play` returns, and the signal if one came.
+pub(crate) fn play<T>(
+    project: Project,
+    ui: Ui,
+    format: Format,
+    play: impl AsyncFnOnce(&mut Stage) -> Result<T, Failure>,
+) -> Result<(T, Option<Signal>), Failure> {
+    let options = options()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::from_error(&error))?;
+    runtime.block_on(async {
+        let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
+        let supervisor = Supervisor::start(project, options);
+        let mut stage = Stage { supervisor, signals, asked: None, ui, format };
+        let played = play(&mut stage).await;
+        let asked = stage.asked;
+        played.map(|answer| (answer, asked))
+    })
+}
+
+impl Stage {
+    /// Runs the next step of a batch.
+    pub(crate) async fn apply(&mut self, request: ApplyRequest) -> Result<ApplyReport, Failure> {
+        self.act(async |supervisor, sink| supervisor.apply(request, sink).await).await
+    }
+
+    /// Runs one forced step of a change.
+    pub(crate) async fn change(
+        &mut self,
+        request: ChangeStepRequest,
+    ) -> Result<StepResult, Failure> {
+        self.act(async |supervisor, sink| supervisor.run_change(request, sink).await).await
+    }
+
+    /// Says whether a signal has asked for the end.
+    pub(crate) fn asked(&self) -> Option<Signal> {
+        self.asked
+    }
+
+    async fn act<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&Supervisor, EventSink) -> Result<T, ratchet_supervisor::Error>,
+    ) -> Result<T, Failure> {
+        let (sink, events) = mpsc::channel(EVENT_BACKLOG);
+        let (ui, format) = (self.ui, self.format);
+        let shown =
+            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops));
+        let mut work = pin!(async {
+            let done = work(&self.supervisor, sink).await;
+            // The sink is gone, so the last output is on its way; the answer comes after it.
+            (done, shown.await)
+        });
+        loop {
+            tokio::select! {
+                (done, shown) = &mut work => {
+                    report_lost_output(ui, shown);
+                    return done.map_err(failed);
+                }
+                signal = self.signals.next() => match self.asked {
+                    None => {
+                        self.asked = Some(signal);
+                        stop(&self.supervisor, &mut self.signals, ui, signal).await;
+                    }
+                    Some(_) => leave_at_once(signal),
+                },
+            }
+        }
+    }
+}
+
+/// How this process hosts a supervisor: its own binary is the shim, and what agents report with.
+fn options() -> Result<Options, Failure> {
+    let ratchet = std::env::current_exe().map_err(|error| {
+        Failure::from_error(&error).help("ratchet cannot find its own binary; was it replaced?")
+    })?;
+    Ok(Options {
+        shim: vec![ratchet.clone().into(), SHIM.into()],
+        ratchet,
+        local_capacity: LOCAL_CAPACITY,
+    })
+}
+
+/// Asks the supervisor to stop; a second signal does not wait for that.
+async fn stop(supervisor: &Supervisor, signals: &mut Signals, ui: Ui, signal: Signal) {
+    ui.tell(|page| {
+        page.tone(Tone::Warn, format_args!("{}: stopping the step", signal.name()));
+        page.tone(Tone::Dim, " (again to leave at once; the step is stopped all the same)").end();
+    });
+    tokio::select! {
+        () = supervisor.stop_steps(StopReason::Interrupt) => {}
+        again = signals.next() => leave_at_once(again),
+    }
+}
+
+/// Dies by the signal. The step's stop was asked for before and goes on without this process.
+fn leave_at_once(signal: Signal) {
+    Exit::BySignal(signal).leave();
+}
+
+/// Says that live output was lost, if it was.
+pub(super) fn report_lost_output(
+    ui: Ui,
+    shown: Result<Option<std::io::Error>, tokio::task::JoinError>,
+) {
+    let why = match shown {
+        Ok(None) => return,
+        Ok(Some(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    ui.tell(|page| {
+        page.tone(Tone::Warn, "⚠ some live output was not shown: ").put(why);
+        page.put(". It is stored: ratchet batch log --last").end();
+    });
+}

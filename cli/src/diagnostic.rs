@@ -1,0 +1,88 @@
+//! What a person is told when a command fails: what, why, and what to type next.
+//!
+//! Errors arrive as values; this is where their chain becomes text. The first line always begins `Error: `.
+
+use std::error::Error;
+
+use crate::render::page::{Page, Tone};
+
+/// A failure, ready to be told.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    what: String,
+    why: Vec<String>,
+    help: Option<String>,
+    code: Option<&'static str>,
+}
+
+impl Failure {
+    /// Makes a failure from its one sentence.
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), why: Vec::new(), help: None, code: None }
+    }
+
+    /// Says what to type next.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Names the page in `docs/errors/`.
+    pub(crate) fn code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// Makes a failure from an error and its causes.
+    pub(crate) fn from_error(error: &dyn Error) -> Self {
+        let mut failure = Self::new(error.to_string());
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            failure.why.push(error.to_string());
+            cause = error.source();
+        }
+        failure
+    }
+
+    /// Writes the failure down.
+    pub(crate) fn draw(&self, page: &mut Page) {
+        page.tone(Tone::Bad, "Error: ").put(&self.what).end();
+        for why in &self.why {
+            page.put("  because: ").put(why).end();
+        }
+        for (index, line) in self.help.iter().flat_map(|help| help.lines()).enumerate() {
+            page.tone(Tone::Dim, if index == 0 { "  help: " } else { "        " }).put(line).end();
+        }
+        if let Some(code) = self.code {
+            page.tone(Tone::Dim, format_args!("  code: {code}")).end();
+        }
+    }
+}
+
+impl From<crate::ui::NotWritten> for Failure {
+    fn from(error: crate::ui::NotWritten) -> Self {
+        Self::from_error(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::page::Ink;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("could not read the journal")]
+    struct Outer(#[source] std::io::Error);
+
+    #[test]
+    fn a_failure_says_what_why_and_what_to_type_next() {
+        let cause = std::io::Error::other("permission denied");
+        let failure = Failure::from_error(&Outer(cause)).help("Run:\n  chmod u+r run");
+        let mut page = Page::new(Ink::Plain);
+        failure.draw(&mut page);
+        assert_eq!(
+            page.finish(),
+            "Error: could not read the journal\n  because: permission denied\n  help: Run:\n          chmod u+r run\n"
+        );
+    }
+}

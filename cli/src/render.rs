@@ -1,0 +1,11 @@
+//! Values into text. Pure, so that every rendering can be tested as text; the words a person reads are made here and in
+//! [`crate::diagnostic`], and nowhere else.
+
+pub(crate) mod bar;
+pub(crate) mod event;
+pub(crate) mod list;
+pub(crate) mod page;
+pub(crate) mod settings;
+pub(crate) mod status;
+pub(crate) mod step;
+pub(crate) mod view;

@@ -1,0 +1,107 @@
+//! How a step ended, as text (spec `batch-status-and-selection` 6.3 to 6.7).
+
+use ratchet_engine::outcome::{StepResult, StepState};
+use ratchet_engine::report::{ApplyReport, ParkedReport, ProofReport, Waiting};
+use ratchet_engine::settings::ProofPolicy;
+
+use super::page::{Page, Tone};
+
+/// What is said of a step that ran: by a batch, or by a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// A step of a batch.
+    Batch,
+    /// `ratchet propose`
+    Propose,
+    /// `ratchet apply`
+    Apply,
+    /// `ratchet verify`
+    Verify,
+}
+
+/// Draws how an agent's step ended.
+pub(crate) fn result(page: &mut Page, result: &StepResult, manner: Manner) {
+    if result.agent_override {
+        page.tone(Tone::Warn, "⚠ agent overridden by RATCHET_BATCH_AGENT_CMD").end();
+    }
+    let (title, success) = match manner {
+        Manner::Batch => ("Ran:", "advanced"),
+        Manner::Propose => ("Proposed:", "change proposed"),
+        Manner::Apply => ("Applied:", "change advanced through apply"),
+        Manner::Verify => ("Verified:", "change verified"),
+    };
+    page.tone(Tone::Heading, title).put(format_args!(" {}", result.change));
+    if manner == Manner::Batch {
+        page.put(format_args!(" ({})", result.transition));
+    }
+    page.end();
+    outcome(page, result, manner, success);
+    for note in &result.notes {
+        page.tone(Tone::Dim, format_args!("  note: {note}")).end();
+    }
+}
+
+fn outcome(page: &mut Page, result: &StepResult, manner: Manner, success: &str) {
+    let said = result.message.as_deref().filter(|text| !text.trim().is_empty());
+    match result.state {
+        StepState::Advanced => {
+            page.tone(Tone::Good, format_args!("✓ {success}"));
+            page.put(format_args!(" — {}", said.unwrap_or("step complete")));
+        }
+        StepState::Blocked => {
+            let blocker = result.blocker.as_deref().unwrap_or("needs input");
+            page.tone(Tone::Warn, "⚠ blocked").put(format_args!(" — {blocker}"));
+            if manner != Manner::Batch {
+                page.put(" (resumable)");
+            }
+        }
+        StepState::AwaitingApproval => {
+            let request = result.approval_request.as_deref().unwrap_or("approve the result");
+            page.tone(Tone::Warn, "⏸ awaiting approval").put(format_args!(" — {request}"));
+        }
+        StepState::NothingReady => {
+            page.put(said.unwrap_or("nothing-ready"));
+        }
+    }
+    page.end();
+}
+
+/// Draws what one `batch apply` came to.
+pub(crate) fn report(page: &mut Page, report: &ApplyReport) {
+    match report {
+        ApplyReport::Step(step) => result(page, step, Manner::Batch),
+        ApplyReport::Parked(parked) => self::parked(page, parked),
+        ApplyReport::NothingReady(nothing) => {
+            page.put(&nothing.message).end();
+        }
+        ApplyReport::Proof(proof) => self::proof(page, proof),
+    }
+}
+
+fn proof(page: &mut Page, proof: &ProofReport) {
+    let policy = match proof.policy {
+        ProofPolicy::HardGate => "hard-gate",
+        ProofPolicy::Warn => "warn",
+    };
+    page.tone(Tone::Heading, "Proof-of-work: ");
+    page.put(format_args!("{} ({policy})", proof.phase)).end();
+    match (proof.passed, proof.policy) {
+        (true, ProofPolicy::HardGate | ProofPolicy::Warn) => page.tone(Tone::Good, "✓ passed"),
+        (false, ProofPolicy::Warn) => page.tone(Tone::Warn, "⚠ failed (warn)"),
+        (false, ProofPolicy::HardGate) => page.tone(Tone::Bad, "✗ failed"),
+    };
+    page.put(format_args!(" — {}", proof.detail)).end();
+}
+
+fn parked(page: &mut Page, parked: &ParkedReport) {
+    let Waiting { change, reason, hint } = &parked.first;
+    page.tone(Tone::Warn, format_args!("Step '{change}' did not advance"));
+    page.put(format_args!(" ({reason}).")).end();
+    page.put(format_args!("To proceed: {hint}")).end();
+    for Waiting { change, reason, .. } in &parked.others {
+        page.tone(Tone::Dim, format_args!("Also waiting: '{change}' ({reason})")).end();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Judges a session: one branch after the other, in the order of spec `step-and-outcome` 6.1. Pure; nothing is read here.
+
+use super::attribution;
+use super::evidence;
+use super::{Report, Session, StepResult, StepState, Subject, Verdict};
+use crate::approval::parks_for_approval;
+use crate::journal::EntryKind;
+use crate::transition::StepKind;
+
+/// How much of a transcript goes into a result, in characters.
+const TRANSCRIPT: usize = 2000;
+
+/// What one branch concludes.
+struct Conclusion {
+    state: StepState,
+    blocker: Option<String>,
+    approval_request: Option<String>,
+    detail: Option<String>,
+    message: String,
+}
+
+/// Judges what an agent's session amounts to. The seed calls it `mapSessionToOutcome`.
+pub fn judge(subject: &Subject, session: &Session) -> Verdict {
+    let kind = subject.kind;
+    let conclusion = conclude(subject, session);
+    let entry_kind = entry_kind(conclusion.state, kind);
+    let entry_message = conclusion.message.clone();
+    let mut result = StepResult::new(conclusion.state, subject.key.clone(), kind);
+    result.blocker = conclusion.blocker;
+    result.approval_request = conclusion.approval_request;
+    result.detail = conclusion.detail;
+    result.message = Some(conclusion.message);
+    result.journal_refs = Some(session.reports.iter().map(|report| report.index).collect());
+    result.agent_override = session.via.is_some();
+    result.spawn_id = Some(session.spawn.clone());
+    result.notes.extend(session.end.note().map(ToOwned::to_owned));
+    let is_question = session.reports.iter().any(|report| is_question(report.kind));
+    Verdict { result, entry_kind, entry_message, is_question }
+}
+
+fn conclude(subject: &Subject, session: &Session) -> Conclusion {
+    let kind = subject.kind;
+    let reported =
+        |wanted: fn(EntryKind) -> bool| session.reports.iter().find(|report| wanted(report.kind));
+    if let Some(question) = reported(is_question) {
+        return asked(question, kind);
+    }
+    let failure = session.end.failure();
+    match (reported(is_completion), failure) {
+        (None, Some(how)) => failed(kind, session, &how),
+        (None, None) => silent(kind, session),
+        (Some(completion), failure) => {
+            let mismatch = evidence::mismatch(kind, session, &completion.message);
+            if let Some(reason) = mismatch {
+                blocked(format!("Reported complete but disk disagrees: {reason}."))
+            } else if let Some(how) = failure {
+                blocked(format!(
+                    "Agent reported completion but {how} — the reported work may be incomplete; \
+                     review and resume."
+                ))
+            } else {
+                completed(subject, completion)
+            }
+        }
+    }
+}
+
+/// Branch 1: the first question counts, whatever else was said.
+fn asked(question: &Report, kind: StepKind) -> Conclusion {
+    Conclusion {
+        blocker: Some(question.message.clone()),
+        ..blocked(format!("Agent raised a blocker during {kind}."))
+    }
+}
+
+/// Branch 2: a bad end and no completion.
+fn failed(kind: StepKind, session: &Session, how: &str) -> Conclusion {
+    let blocker = format!("Agent {how} without reporting completion.");
+    let message = session.end.failure_message(kind);
+    let tail = transcript(&session.stderr, &session.stdout);
+    let tail = match session.end.reason() {
+        Some(reason) => joined(reason, &tail),
+        None => tail,
+    };
+    let Some(hint) = attribution::hint(kind, session) else {
+        return Conclusion { blocker: Some(blocker), detail: Some(tail), ..blocked(message) };
+    };
+    Conclusion {
+        blocker: Some(format!("{blocker} {hint}")),
+        detail: Some(joined(&hint, &tail)),
+        ..blocked(format!("{message} {hint}"))
+    }
+}
+
+/// Branches 3c and 3d: a completion that holds.
+fn completed(subject: &Subject, completion: &Report) -> Conclusion {
+    let kind = subject.kind;
+    let summary = completion.message.clone();
+    if parks_for_approval(subject.gate, kind) && !subject.is_reply {
+        return Conclusion {
+            state: StepState::AwaitingApproval,
+            blocker: None,
+            approval_request: Some(summary),
+            detail: None,
+            message: format!("{} complete; awaiting approval.", capitalised(kind)),
+        };
+    }
+    Conclusion {
+        state: StepState::Advanced,
+        blocker: None,
+        approval_request: None,
+        detail: None,
+        message: summary,
+    }
+}
+
+/// Branch 4: a good end without a word. What lies on disk is told and never believed.
+fn silent(kind: StepKind, session: &Session) -> Conclusion {
+    let tail = transcript(&session.stdout, &session.stderr);
+    match evidence::progress(kind, session) {
+        Some(progress) => {
+            let text = format!(
+                "Agent exited with code 0 without reporting completion, but {progress} — review \
+                 and resume."
+            );
+            Conclusion { detail: Some(joined(&text, &tail)), ..blocked(text) }
+        }
+        None => Conclusion {
+            blocker: Some(
+                "Agent exited with code 0 without reporting completion or a blocker.".to_owned(),
+            ),
+            detail: Some(tail),
+            ..blocked(format!("No completion reported during {kind}."))
+        },
+    }
+}
+
+fn blocked(text: String) -> Conclusion {
+    Conclusion {
+        state: StepState::Blocked,
+        blocker: Some(text.clone()),
+        approval_request: None,
+        detail: None,
+        message: text,
+    }
+}
+
+/// Gives the kind of the outcome entry. A verify that waits for approval is not journaled as its completion: that entry
+/// is what makes a change done, and it follows when the verify is approved (OQ-4).
+fn entry_kind(state: StepState, kind: StepKind) -> EntryKind {
+    match (state, kind) {
+        (StepState::AwaitingApproval, StepKind::Verify) | (StepState::NothingReady, _) => {
+            EntryKind::Progress
+        }
+        (StepState::Advanced | StepState::AwaitingApproval, _) => EntryKind::Completion,
+        (StepState::Blocked, _) => EntryKind::Blocker,
+    }
+}
+
+fn is_question(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Blocker | EntryKind::NeedsInput)
+}
+
+fn is_completion(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::Completion)
+}
+
+/// Gives the first of the two texts that says anything, trimmed and cut.
+fn transcript(first: &str, second: &str) -> String {
+    let text = if first.trim().is_empty() { second.trim() } else { first.trim() };
+    match text.char_indices().nth(TRANSCRIPT) {
+        None => text.to_owned(),
+        Some((cut, _)) => format!("{}… (truncated)", &text[..cut]),
+    }
+}
+
+fn joined(head: &str, tail: &str) -> String {
+    if tail.is_empty() { head.to_owned() } else { format!("{head}\n\n{tail}") }
+}
+
+fn capitalised(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Propose => "Propose",
+        StepKind::Apply => "Apply",
+        StepKind::Verify => "Verify",
+        StepKind::Decompose => "Decompose",
+        StepKind::Pr => "Pr",
+    }
+}
+
+#[cfg(test)]
+mod tests;

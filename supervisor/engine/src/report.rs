@@ -1,0 +1,173 @@
+//! What one `batch apply` tells its caller, as values and as JSON (spec `batch-status-and-selection` 6.3 to 6.5). Lines
+//! and colours are the CLI's.
+
+use serde::Serialize;
+
+use crate::decide::{Halt, Idle, Proving};
+use crate::manifest::ProofKind;
+use crate::name::{PhaseName, StepKey};
+use crate::outcome::StepResult;
+use crate::park::ParkKind;
+use crate::proof::{ConditionKind, ProofReason, ProofRecord};
+use crate::settings::ProofPolicy;
+use crate::shell::quoted;
+
+/// What one `batch apply` came to. Each variant is one JSON object; `state` tells them apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ApplyReport {
+    /// A step ran, or was refused before it ran.
+    Step(StepResult),
+    /// Parked steps hold everything.
+    Parked(ParkedReport),
+    /// Nothing to do.
+    NothingReady(NothingReport),
+    /// A proof-of-work ran.
+    Proof(ProofReport),
+}
+
+/// Steps that wait for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ParkedReport {
+    state: Literal,
+    /// The first of them.
+    #[serde(flatten)]
+    pub first: Waiting,
+    /// The rest, in order.
+    pub others: Vec<Waiting>,
+}
+
+/// One step that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// Whose step it is.
+    pub change: StepKey,
+    /// What it waits for: `blocked: …` or `awaiting approval: …`.
+    pub reason: String,
+    /// What to type.
+    pub hint: String,
+}
+
+/// Nothing to do, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NothingReport {
+    state: Literal,
+    /// Why, for callers that go on from there.
+    #[serde(skip)]
+    pub why: Idle,
+    /// Why, in one line.
+    pub message: String,
+}
+
+/// A proof-of-work that ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofReport {
+    state: Literal,
+    /// The phase.
+    pub phase: PhaseName,
+    /// How its author thinks of the check.
+    pub kind: ProofKind,
+    /// The pass condition was met.
+    pub passed: bool,
+    /// The next phase may start.
+    pub gate_passed: bool,
+    /// The policy in force.
+    pub policy: ProofPolicy,
+    /// Why, for machines.
+    pub reason: ProofReason,
+    /// Why, for people.
+    pub detail: String,
+    /// How the pass condition was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition_kind: Option<ConditionKind>,
+    /// The text that satisfied a text condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matched_excerpt: Option<String>,
+}
+
+/// The `state` of a report that is no step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Literal {
+    Parked,
+    NothingReady,
+    ProofOfWork,
+}
+
+impl ApplyReport {
+    /// Reports parked steps; `None` if there are none.
+    #[must_use]
+    pub fn parked(halts: &[Halt]) -> Option<Self> {
+        let mut waiting = halts.iter().map(Waiting::of);
+        let first = waiting.next()?;
+        let others = waiting.collect();
+        Some(Self::Parked(ParkedReport { state: Literal::Parked, first, others }))
+    }
+
+    /// Reports that nothing is to be done.
+    #[must_use]
+    pub fn idle(idle: &Idle) -> Self {
+        let message = idle.message();
+        let why = idle.clone();
+        Self::NothingReady(NothingReport { state: Literal::NothingReady, why, message })
+    }
+
+    /// Reports a proof-of-work that ran.
+    #[must_use]
+    pub fn proof(proving: &Proving, record: &ProofRecord) -> Self {
+        Self::Proof(ProofReport {
+            state: Literal::ProofOfWork,
+            phase: proving.phase.clone(),
+            kind: proving.proof.kind,
+            passed: record.passed,
+            gate_passed: record.gate_passed,
+            policy: record.policy,
+            reason: record.reason,
+            detail: record.detail.clone(),
+            condition_kind: record.condition_kind,
+            matched_excerpt: record.matched_excerpt.clone(),
+        })
+    }
+}
+
+impl Waiting {
+    /// Says what a parked step waits for, and what to type. The same hint serves a batch and a change on its own.
+    #[must_use]
+    pub fn of(halt: &Halt) -> Self {
+        let key = quoted(halt.key.as_str());
+        let (what, hint) = match halt.park.kind {
+            ParkKind::Blocked => (
+                "blocked",
+                format!(
+                    "record an answer with `ratchet batch report --change {key} --answer \"...\"`"
+                ),
+            ),
+            ParkKind::AwaitingApproval => (
+                "awaiting approval",
+                format!(
+                    "approve with `ratchet batch approve --change {key}` or reject with \
+                     `ratchet batch report --change {key} --reject \"...\"`"
+                ),
+            ),
+        };
+        Self { change: halt.key.clone(), reason: format!("{what}: {}", halt.park.reason), hint }
+    }
+}
+
+impl Idle {
+    /// Says in one line why nothing runs (spec `batch-status-and-selection` 6.4).
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Done => "Nothing to do — all changes are done.".to_owned(),
+            Self::FailedProof { gated_by } => format!("No ready step — blocked by {gated_by}"),
+            Self::NothingReady => {
+                "No ready step. Everything is blocked, gated, or parked.".to_owned()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! One running step. It dies with the step, is never restarted (work must not silently run twice), and what it watches
+//! outlives it: the shim goes on, and the next look at the run home finds it.
+
+use std::convert::Infallible;
+
+use kameo::Actor;
+use kameo::actor::{ActorRef, WeakActorRef};
+use kameo::error::ActorStopReason;
+use kameo::message::{Context, Message};
+use ratchet_spawn::SpawnDir;
+use tokio::task::JoinHandle;
+
+use super::batch::Batch;
+use super::message::{StepEnded, Stop, Watched};
+use crate::watch::Watch;
+
+/// The actor of one spawn.
+pub(crate) struct Step {
+    batch: ActorRef<Batch>,
+    dir: SpawnDir,
+    watching: JoinHandle<()>,
+}
+
+/// What a step starts with.
+pub(crate) struct StepArgs {
+    pub(crate) batch: ActorRef<Batch>,
+    pub(crate) dir: SpawnDir,
+    pub(crate) watch: Watch,
+}
+
+impl Actor for Step {
+    type Args = StepArgs;
+    type Error = Infallible;
+
+    async fn on_start(args: StepArgs, me: ActorRef<Self>) -> Result<Self, Self::Error> {
+        let StepArgs { batch, dir, watch } = args;
+        let watching = tokio::spawn(async move {
+            let seen = watch.until_the_end().await;
+            // Only a step that was stopped hears nothing, and then nobody waits for it.
+            drop(me.tell(Watched(seen)).await);
+        });
+        Ok(Self { batch, dir, watching })
+    }
+
+    async fn on_stop(
+        &mut self,
+        _me: WeakActorRef<Self>,
+        _reason: ActorStopReason,
+    ) -> Result<(), Self::Error> {
+        self.watching.abort();
+        Ok(())
+    }
+}
+
+impl Message<Watched> for Step {
+    type Reply = ();
+
+    async fn handle(&mut self, Watched(seen): Watched, ctx: &mut Context<Self, ()>) {
+        if self.batch.tell(StepEnded(seen)).await.is_err() {
+            tracing::warn!(spawn = %self.dir.id(), "a step ended and its batch is gone; the next look recovers it");
+        }
+        ctx.stop();
+    }
+}
+
+impl Message<Stop> for Step {
+    type Reply = ();
+
+    async fn handle(&mut self, Stop(by): Stop, _ctx: &mut Context<Self, ()>) {
+        if let Err(error) = ratchet_spawn::request_stop(&self.dir, &by.request()) {
+            tracing::error!(spawn = %self.dir.id(), %error, "a step cannot be stopped");
+        }
+    }
+}

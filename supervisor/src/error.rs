@@ -1,0 +1,328 @@
+//! What the doors of this crate can refuse, in the words that a person sees.
+//!
+//! `Display` says what and why; [`Error::help`] what to type next; [`Error::code`] names the page in `docs/errors/`.
+//! Several texts are prescribed by the specification and stand here literally, hence their capitals and full stops.
+
+use std::path::PathBuf;
+
+use ratchet_engine::approval::ApprovalError;
+use ratchet_engine::dag::DagError;
+use ratchet_engine::manifest::ManifestError;
+use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
+use ratchet_engine::settings::SetError;
+use thiserror::Error;
+
+use crate::follow::FollowError;
+use crate::project::spawns::SpawnsError;
+use crate::project::verb::VerbError;
+use crate::runtime::StartError;
+use crate::store::edit::EditError;
+use crate::store::file::FileError;
+use crate::store::inflight::InflightError;
+use crate::store::layout::RunHome;
+use crate::store::lock::LockError;
+
+/// Why something was not done. Nothing was written unless a variant says so.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// No batch of that name (spec `batch-status-and-selection` 8).
+    #[error(
+        "Batch '{name}' not found under .ratchet/batches. Create it with 'ratchet new batch {name}'."
+    )]
+    BatchNotFound {
+        /// The name that was given.
+        name: String,
+    },
+    /// No name was given and there is no batch.
+    #[error("No batches found. Create one with 'ratchet new batch <name>'.")]
+    NoBatches,
+    /// No name was given and there are several batches.
+    #[error(
+        "Multiple batches exist ({}). Specify one, e.g. 'ratchet batch status {}'.",
+        joined(names),
+        names.first().map_or("<name>", BatchName::as_str)
+    )]
+    ManyBatches {
+        /// Their names, sorted.
+        names: Vec<BatchName>,
+    },
+    /// A new batch cannot have this name.
+    #[error("{source} (batch names use kebab-case)")]
+    BadBatchName {
+        /// Which rule it breaks.
+        source: NameError,
+    },
+    /// A new batch has the name of an old one.
+    #[error("Batch '{name}' already exists at {}", path.display())]
+    BatchExists {
+        /// The name.
+        name: BatchName,
+        /// Its manifest, untouched.
+        path: PathBuf,
+    },
+    /// The manifest is none (spec `batch-manifest-and-settings` 2.1).
+    #[error("{error}")]
+    Manifest {
+        /// The batch.
+        batch: BatchName,
+        /// The manifest.
+        path: PathBuf,
+        /// Everything that is wrong with it.
+        error: ManifestError,
+    },
+    /// The changes of a phase have no order.
+    #[error("{error}")]
+    Dag {
+        /// The batch.
+        batch: BatchName,
+        /// What is wrong.
+        error: DagError,
+    },
+    /// No active change of that name.
+    #[error("Change '{name}' not found under .ratchet/changes")]
+    ChangeNotFound {
+        /// The name that was given.
+        name: String,
+    },
+    /// A person decided about a step that is not parked.
+    #[error("No parked step for change '{key}' in {}.", shown(of))]
+    NoPark {
+        /// Where it was looked for.
+        of: RunHome,
+        /// Whose step.
+        key: StepKey,
+    },
+    /// A question was approved.
+    #[error(transparent)]
+    NotAResult(#[from] ApprovalError),
+    /// No phase of that name in the manifest.
+    #[error("Phase '{phase}' not found in batch '{batch}'. Known phases: {}", joined(known))]
+    PhaseNotFound {
+        /// The name that was given.
+        phase: String,
+        /// The batch.
+        batch: BatchName,
+        /// The phases it has.
+        known: Vec<PhaseName>,
+    },
+    /// The place in the archive is taken; nothing was moved.
+    #[error("{} already exists", path.display())]
+    ArchiveExists {
+        /// The place.
+        path: PathBuf,
+    },
+    /// A change that is to be archived breaks rules that would spoil the feature store; it was not moved.
+    #[error("Change '{change}' cannot be archived: {}", problems.join("; "))]
+    ChangeNotArchivable {
+        /// The change.
+        change: ChangeName,
+        /// What is wrong with it.
+        problems: Vec<String>,
+    },
+    /// A setting, given by `--set` or as a flag, cannot have this value, or there is no such setting; nothing was written.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// The configuration could not be changed; it is as it was.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// Somebody else runs a step, or the lock file cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// An intent stands in the way.
+    #[error(transparent)]
+    Inflight(#[from] InflightError),
+    /// A file could not be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A command could not be started, or what was started cannot be looked at.
+    #[error("the command cannot be run")]
+    Spawn {
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A command was not started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The part of this process that was to finish the step is gone.
+    #[error("the step is no longer watched by this process; what it started goes on")]
+    WatcherDied,
+    /// A verb may not run on this change.
+    #[error(transparent)]
+    Verb(#[from] VerbError),
+    /// A spawn cannot be looked at.
+    #[error(transparent)]
+    Spawns(#[from] SpawnsError),
+    /// One can no longer look on.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
+    /// The user has no home, so there is no place for what lies outside of the project.
+    #[error("there is no home folder: HOME is not set")]
+    NoHome,
+    /// The working directory cannot be told.
+    #[error("the working directory cannot be told; was it deleted?")]
+    NoWorkingDirectory {
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Wraps what stands in the way of a spawn.
+    pub(crate) fn spawn_failed(
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Spawn { source: source.into() }
+    }
+
+    /// Returns a name that never changes: the page in `docs/errors/`.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BatchNotFound { .. } => "batch-not-found",
+            Self::NoBatches => "no-batches",
+            Self::ManyBatches { .. } => "batch-name-needed",
+            Self::BadBatchName { .. } => "bad-batch-name",
+            Self::BatchExists { .. } => "batch-exists",
+            Self::Manifest { .. } => "invalid-manifest",
+            Self::Dag { .. } => "changes-without-order",
+            Self::ChangeNotFound { .. } => "change-not-found",
+            Self::NoPark { .. } => "not-parked",
+            Self::NotAResult(_) => "not-a-result",
+            Self::PhaseNotFound { .. } => "phase-not-found",
+            Self::ArchiveExists { .. } => "archive-exists",
+            Self::ChangeNotArchivable { .. } => "change-not-archivable",
+            Self::Set(_) => "bad-setting",
+            Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => "bad-config",
+            Self::Edit(EditError::TooClever { .. }) => "config-not-editable",
+            Self::Lock(LockError::Running { .. }) => "step-running",
+            Self::Inflight(InflightError::Newer { .. }) => "newer-format",
+            Self::Inflight(InflightError::Broken { .. }) => "intent-damaged",
+            Self::Inflight(InflightError::Unfinished { .. }) => "step-unfinished",
+            Self::File(error)
+            | Self::Edit(EditError::File(error))
+            | Self::Lock(LockError::File(error))
+            | Self::Inflight(InflightError::File(error)) => file_code(error),
+            Self::Spawn { .. } => "spawn-failed",
+            Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
+            Self::Start(_) => "spawn-failed",
+            Self::WatcherDied => "watcher-died",
+            Self::Verb(error) => error.code(),
+            Self::Spawns(error) => error.code(),
+            Self::Follow(_) => "output-unreadable",
+            Self::NoHome => "no-home",
+            Self::NoWorkingDirectory { .. } => "no-working-directory",
+        }
+    }
+
+    /// Says what to type next, if anything helps.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::BatchNotFound { .. } => "'ratchet batch list' shows the batches".to_owned(),
+            Self::NoBatches | Self::ManyBatches { .. } => return None,
+            Self::BadBatchName { .. } => "for example 'ratchet new batch add-search'".to_owned(),
+            Self::BatchExists { name, .. } => {
+                format!("take another name, or go on with it: 'ratchet batch status {name}'")
+            }
+            Self::Manifest { batch, path, .. } => {
+                format!("mend {}, then check with 'ratchet validate {batch}'", path.display())
+            }
+            Self::Dag { batch, .. } => {
+                format!("mend the 'after' lists, then check with 'ratchet validate {batch}'")
+            }
+            Self::ChangeNotFound { .. } => {
+                "look into .ratchet/changes, or start it with 'ratchet propose'".to_owned()
+            }
+            Self::NoPark { of: RunHome::Batch(batch), .. } => {
+                format!("'ratchet batch status {batch}' shows what is parked")
+            }
+            Self::NoPark { of: RunHome::Change(change), .. } => {
+                format!("'ratchet apply {change}' or 'ratchet verify {change}' goes on with it")
+            }
+            Self::NotAResult(ApprovalError::NotAResult { key }) => {
+                format!("answer it: 'ratchet batch report --change {key} --answer \"...\"'")
+            }
+            Self::PhaseNotFound { batch, .. } => {
+                format!("'ratchet batch status {batch}' shows the phases")
+            }
+            Self::ArchiveExists { path } => {
+                format!("move it away, or wait a day: '{}'", path.display())
+            }
+            Self::ChangeNotArchivable { .. } => {
+                "mend the change's features and run the command again".to_owned()
+            }
+            Self::Set(_) => "'ratchet batch config' shows the settings in force".to_owned(),
+            Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => {
+                "mend .ratchet/config.yaml and run the command again".to_owned()
+            }
+            Self::Edit(EditError::TooClever { at }) => {
+                format!("set '{at}' in .ratchet/config.yaml by hand")
+            }
+            Self::Lock(LockError::Running { of, .. }) => format!(
+                "wait for {of}, follow it with 'ratchet batch attach', or stop it with 'ratchet batch cancel'"
+            ),
+            Self::Inflight(InflightError::Newer { .. }) => {
+                "finish the step with the ratchet that started it, or update this one".to_owned()
+            }
+            Self::Inflight(InflightError::Broken { path, .. }) => {
+                format!("make sure that no agent runs, then remove {}", path.display())
+            }
+            Self::Inflight(InflightError::Unfinished { .. }) => {
+                "'ratchet batch apply' concludes it first".to_owned()
+            }
+            Self::File(error)
+            | Self::Edit(EditError::File(error))
+            | Self::Lock(LockError::File(error))
+            | Self::Inflight(InflightError::File(error)) => error.help(),
+            Self::Spawn { .. } => {
+                "look at the cause above; nothing was started, so the command can be repeated"
+                    .to_owned()
+            }
+            Self::Start(StartError::NoSuchPlace(_)) => {
+                "set it to local: 'ratchet batch config --set locus=local'".to_owned()
+            }
+            Self::Start(_) => {
+                "look at the cause; nothing was started, so the command can be repeated".to_owned()
+            }
+            Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
+            Self::Verb(error) => error.help(),
+            Self::Spawns(error) => error.help(),
+            Self::Follow(_) => "the step goes on; try again with 'ratchet batch attach'".to_owned(),
+            Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
+            Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
+        })
+    }
+}
+
+/// Gives an error with its causes, for places that keep text.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+fn file_code(error: &FileError) -> &'static str {
+    match error {
+        FileError::WrongKind { .. } => "file-of-wrong-kind",
+        FileError::Denied { .. } => "permission-denied",
+        FileError::ReadOnly { .. } => "read-only",
+        FileError::Full { .. } => "disk-full",
+        FileError::Other { .. } => "file-error",
+    }
+}
+
+fn joined<T: AsRef<str>>(names: &[T]) -> String {
+    names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
+}
+
+fn shown(home: &RunHome) -> String {
+    match home {
+        RunHome::Batch(batch) => format!("batch '{batch}'"),
+        RunHome::Change(change) => format!("change '{change}'"),
+    }
+}

@@ -1,0 +1,41 @@
+//! Points at which a test may kill this process, one after each of the six verbs. Compiled away unless the feature
+//! `fault-injection` is on, which no shipped build has.
+
+/// A place between two verbs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// Facts were read.
+    Gathered,
+    /// The plan is known.
+    Decided,
+    /// The intent is on disk.
+    Intended,
+    /// The command was started.
+    Acted,
+    /// The command has ended and its verdict is known.
+    Judged,
+    /// The outcome entry is on disk, the rest is not.
+    Recorded,
+}
+
+/// Dies here, as by `kill -9`, if the environment asks for it.
+#[cfg(feature = "fault-injection")]
+pub(crate) fn at(point: Point, environment: &crate::environment::Environment) {
+    let name = match point {
+        Point::Gathered => "gather",
+        Point::Decided => "decide",
+        Point::Intended => "intend",
+        Point::Acted => "act",
+        Point::Judged => "judge",
+        Point::Recorded => "record",
+    };
+    if environment.var("RATCHET_TEST_CRASH_AT").is_some_and(|wanted| wanted == name) {
+        let killed =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        unreachable!("SIGKILL to oneself does not return: {killed:?}");
+    }
+}
+
+/// Does nothing.
+#[cfg(not(feature = "fault-injection"))]
+pub(crate) fn at(_point: Point, _environment: &crate::environment::Environment) {}

@@ -1,0 +1,119 @@
+//! Looking on: the output of a spawn that somebody else runs, or that is over. Changes nothing and judges nothing.
+
+use ratchet_spawn::{
+    AttachError, Attachment, Event, Frame, Frames, Position, SpawnDir, SpoolError,
+};
+use thiserror::Error;
+
+use crate::error::Error;
+use crate::event::{EventSink, Origin, Started, StepEvent, Stream};
+use crate::store::inflight::Inflight;
+
+/// Where to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// With what is printed from now on.
+    Now,
+    /// At an offset of the stored output; 0 is its beginning.
+    Offset(u64),
+}
+
+/// Why one can no longer look on. The step goes on.
+#[derive(Debug, Error)]
+pub enum FollowError {
+    /// What is stored cannot be read.
+    #[error("the stored output cannot be read on")]
+    Spool(#[from] SpoolError),
+    /// The folder cannot be watched.
+    #[error("the output can no longer be followed")]
+    Attach(#[from] AttachError),
+}
+
+/// A piece of stored output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it was written.
+    pub stream: Stream,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Tells the output of a step that runs, until it ends.
+///
+/// # Errors
+/// [`FollowError`]; the step goes on.
+pub async fn follow(
+    step: &Inflight,
+    dir: &SpawnDir,
+    from: Start,
+    events: EventSink,
+) -> Result<(), Error> {
+    let mut attachment = attach(dir, from)?;
+    let started = Started {
+        spawn: step.spawn.clone(),
+        key: step.key.clone(),
+        what: step.running(),
+        origin: Origin::Reattached,
+    };
+    // A listener that has gone away ends the looking on.
+    let mut listening = events.send(StepEvent::Started(started)).await.is_ok();
+    while listening {
+        match attachment.next().await.map_err(FollowError::Attach)? {
+            Event::Frame(frame) => {
+                let Stored { stream, bytes } = Stored::of(frame);
+                listening = events.send(StepEvent::Output { stream, bytes }).await.is_ok();
+            }
+            Event::Ended(_) | Event::Lost(_) | Event::Abandoned => {
+                listening = false;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits until nothing of a spawn is left.
+///
+/// # Errors
+/// [`FollowError`].
+pub async fn end_of(dir: &SpawnDir) -> Result<(), Error> {
+    let mut attachment = attach(dir, Start::Now)?;
+    loop {
+        match attachment.next().await.map_err(FollowError::Attach)? {
+            Event::Frame(_) => {}
+            Event::Ended(_) | Event::Lost(_) | Event::Abandoned => return Ok(()),
+        }
+    }
+}
+
+/// Reads what a spawn has printed so far.
+///
+/// # Errors
+/// [`FollowError::Spool`].
+pub fn stored(dir: &SpawnDir) -> Result<impl Iterator<Item = Result<Stored, Error>>, Error> {
+    let frames = Frames::open(dir, Position::START).map_err(FollowError::Spool)?;
+    Ok(frames.map(|frame| Ok(Stored::of(frame.map_err(FollowError::Spool)?))))
+}
+
+fn attach(dir: &SpawnDir, from: Start) -> Result<Attachment, FollowError> {
+    let position = match from {
+        Start::Offset(offset) => Position::from_offset(offset),
+        Start::Now => {
+            let mut end = Position::START;
+            for frame in Frames::open(dir, end)? {
+                end = frame?.next;
+            }
+            end
+        }
+    };
+    Ok(Attachment::open(dir, position)?)
+}
+
+impl Stored {
+    fn of(frame: Frame) -> Self {
+        let stream = match frame.stream {
+            ratchet_spawn::Stream::Stdout => Stream::Stdout,
+            ratchet_spawn::Stream::Stderr => Stream::Stderr,
+        };
+        Self { stream, bytes: frame.bytes }
+    }
+}

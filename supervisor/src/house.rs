@@ -1,0 +1,62 @@
+//! What all actors share: the project, and how this process was set up. Immutable.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use ratchet_spawn::retention::{Keep, sweep};
+
+use crate::error::Error;
+use crate::project::Project;
+use crate::runtime::Places;
+use crate::store;
+use crate::store::layout::spawns_root;
+
+/// How a supervisor is set up.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The command that runs the shim; the spawn's directory is added to it.
+    pub shim: Vec<OsString>,
+    /// The `ratchet` binary, by the path that an agent can call it with when it is not on its `PATH`.
+    pub ratchet: PathBuf,
+    /// How many commands may run on this machine at a time; the rest wait in line.
+    pub local_capacity: NonZeroUsize,
+}
+
+/// What all actors share.
+#[derive(Debug)]
+pub(crate) struct House {
+    pub(crate) project: Project,
+    pub(crate) options: Options,
+}
+
+/// Spawns are kept for a fortnight, and two gigabytes of them.
+const KEPT: Keep =
+    Keep { max_age: Some(Duration::from_secs(14 * 24 * 3600)), max_total_bytes: Some(2 << 30) };
+
+/// How often the spawns are looked through.
+const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+
+impl House {
+    /// Says where commands of this process run.
+    pub(crate) fn places(&self) -> Result<Places, Error> {
+        let spawns = spawns_root(self.project.environment()).ok_or(Error::NoHome)?;
+        Ok(Places { spawns, shim: self.options.shim.clone() })
+    }
+
+    /// Removes the directories of spawns that are over and past keeping; at most once an hour, whoever does it. Nothing
+    /// depends on it, so what cannot be removed is only logged.
+    pub(crate) fn sweep(&self) {
+        let Some(root) = spawns_root(self.project.environment()) else { return };
+        let since_1970 = u64::try_from(self.project.now().unix_ms()).unwrap_or_default();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(since_1970);
+        if !store::due::claim(&root, now, SWEEP_EVERY) {
+            return;
+        }
+        match sweep(&root, now, &KEPT, &Default::default()) {
+            Ok(swept) => tracing::debug!(removed = swept.removed.len(), "spawns swept"),
+            Err(error) => tracing::warn!(%error, "spawns cannot be swept"),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Works out everything one spawn needs. It reads; it writes only the agent's command file, which has to be there before
+//! any agent starts.
+
+use ratchet_engine::decide::{Proving, Step, Work};
+use ratchet_engine::instructions::{self, Wording};
+use ratchet_engine::name::{AgentName, SpawnId};
+use ratchet_engine::outcome::{ModelSource, Refusal, StepResult, Subject};
+use ratchet_engine::settings::{AgentSpec, Settings, agent_timeout_ms};
+use ratchet_engine::transition::StepKind;
+use ratchet_spawn::{Limits, Request, Stdin};
+
+use super::approved;
+use crate::agent::command::{self, CommandFile, Rendered, Roots};
+use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, environment};
+use crate::error::{Error, with_causes};
+use crate::event::{Notice, NoticeLevel};
+use crate::git;
+use crate::house::House;
+use crate::order::Order;
+use crate::request::OverrideConsent;
+use crate::runtime::{Command, Variables};
+use crate::store::file::Created;
+use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
+use crate::store::layout::{RunHome, spawn_dir};
+use crate::store::{change, command_file, journal};
+
+/// The wall limit of an agent where nothing is set, in milliseconds (spec `batch-manifest-and-settings` 8).
+const DEFAULT_WALL_MS: u64 = 600_000;
+
+/// What a step's order depends on besides the step.
+pub(super) struct Context<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) consent: OverrideConsent,
+}
+
+/// Works out the order of a step, or the result of refusing it.
+pub(super) fn step(
+    house: &House,
+    home: &RunHome,
+    mut step: Step,
+    context: &Context<'_>,
+) -> Result<Result<Order, StepResult>, Error> {
+    if let Work::PullRequest { group, branches, .. } = &mut step.work {
+        *branches = Some(git::branches(house.project.root(), group.as_ref()));
+    }
+    let spawn = house.new_spawn_id();
+    let project = &house.project;
+    let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
+    // Before anything of ours is written into the tree.
+    let note = match step.change() {
+        Some(change) => approved::note(house, change, &entries)?,
+        None => None,
+    };
+    let call = match call(house, &step, context) {
+        Ok(call) => call,
+        Err(refusal) => return Ok(Err(refusal.result(&step))),
+    };
+    let before = match step.change() {
+        Some(change) => Some(change::facts_of(project.layout(), change)?),
+        None => None,
+    };
+    let prompt = instructions::render(
+        &step,
+        &Wording {
+            token: &call.token,
+            ratchet: &house.word_for_ratchet(),
+            strategy: context.settings.strategy,
+        },
+    );
+    let place = spawn_dir(project.environment(), &spawn).ok_or(Error::NoHome)?;
+    let variables = environment::for_agent(
+        project.environment().vars(),
+        &call.invocation.env,
+        &environment::Marks {
+            batch: step.batch.as_ref(),
+            spawn: &spawn,
+            trace_parent: None,
+            trace_state: None,
+        },
+    );
+    let request = Request {
+        id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
+        argv: call.invocation.argv(&place),
+        cwd: project.root().to_owned(),
+        stdin: Stdin::Prompt(prompt.into_bytes()),
+        limits: agent_limits(house, context.settings),
+    };
+    let inflight = Inflight {
+        journal_count: entries.len(),
+        notes: Vec::from_iter(note),
+        ..Inflight::new(
+            spawn,
+            step.key.clone(),
+            Task::Step(StepTask {
+                subject: Subject::of(&step, context.settings.gate),
+                change: step.change().cloned(),
+                before,
+                agent: call.spec.agent.clone(),
+                via: call.invocation.via,
+                model: model_source(&call.spec, step.kind(), context, &call.invocation),
+            }),
+            context.settings.locus,
+            project.now(),
+        )
+    };
+    let notices = warnings(&call.invocation);
+    let command = Command {
+        locus: context.settings.locus,
+        request,
+        variables: Variables(variables),
+        files: call.invocation.files.into_iter().map(|file| (file.name, file.bytes)).collect(),
+    };
+    Ok(Ok(Order { inflight, command, notices }))
+}
+
+/// Works out the order of a proof-of-work: the command as it is, with the whole environment.
+pub(super) fn proof(
+    house: &House,
+    home: &RunHome,
+    proving: Proving,
+    settings: &Settings,
+) -> Result<Order, Error> {
+    let project = &house.project;
+    let spawn = house.new_spawn_id();
+    let key = ratchet_engine::name::StepKey::of_proof(&proving.phase);
+    let run = project.layout().run(home);
+    let mut variables = project.environment().vars().clone();
+    variables.insert("RATCHET_SPAWN_ID".into(), spawn.as_str().into());
+    let request = Request {
+        id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
+        argv: ["bash", "-c", &proving.proof.run].map(Into::into).to_vec(),
+        cwd: project.root().to_owned(),
+        stdin: Stdin::Null,
+        limits: Limits { wall_ms: settings.proof_timeout_ms, ..Limits::default() },
+    };
+    let task = Task::Proof(ProofTask { proving, policy: settings.proof_policy });
+    // A proof always runs where the project is (`proofLocus` comes with the remote runtime).
+    let locus = ratchet_engine::settings::Locus::Local;
+    let inflight = Inflight {
+        journal_count: journal::count_of(&run, &key)?,
+        ..Inflight::new(spawn, key, task, locus, project.now())
+    };
+    let command = Command { locus, request, variables: Variables(variables), files: Vec::new() };
+    Ok(Order { inflight, command, notices: Vec::new() })
+}
+
+/// How the agent is called, and how the prompt calls its command.
+struct Call {
+    spec: AgentSpec,
+    token: String,
+    invocation: Invocation,
+}
+
+/// Works out the call, and makes sure of the command file; the order of the checks is spec `step-and-outcome` 3.
+fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refusal> {
+    let settings = context.settings;
+    let project = &house.project;
+    let stand_in = project.environment().agent_command();
+    if stand_in.is_some()
+        && settings.require_override_flag
+        && context.consent == OverrideConsent::NotGiven
+    {
+        return Err(Refusal::OverrideNotAllowed);
+    }
+    let spec = spec_for(settings, step.kind());
+    let own = settings.agents.get(&spec.agent);
+    let roots = Roots::of(project.root(), project.environment(), own);
+    if let Some(file) = CommandFile::of(&spec.agent, step.kind(), &roots) {
+        guarantee(&file.rendered(settings.locus)?)?;
+    }
+    let token = command::token(&spec.agent, step.kind());
+    let invocation = match stand_in {
+        Some(text) => agent::stand_in(text).expect("the environment gives no blank command"),
+        None => adapter_call(house, &spec, settings)?,
+    };
+    Ok(Call { spec, token, invocation })
+}
+
+/// Puts a missing command file where the agent will look for it.
+fn guarantee(file: &Rendered) -> Result<(), Refusal> {
+    match command_file::write_missing(file.path(), file.text()) {
+        Ok(Created::Now | Created::Before) => Ok(()),
+        Err(error) => Err(file.unwritable(with_causes(&error))),
+    }
+}
+
+fn spec_for(settings: &Settings, stage: StepKind) -> AgentSpec {
+    let named = settings.agent.as_ref().and_then(|choice| choice.of(stage));
+    let default = || AgentSpec { agent: AgentName::new(Agent::Claude.id()), model: None };
+    named.cloned().unwrap_or_else(default)
+}
+
+fn adapter_call(
+    house: &House,
+    spec: &AgentSpec,
+    settings: &Settings,
+) -> Result<Invocation, Refusal> {
+    let refused = |error: agent::AgentError| Refusal::Runtime { why: error.to_string() };
+    let agent = Agent::find(&spec.agent).map_err(|_| Refusal::UnknownAgent {
+        agent: spec.agent.clone(),
+        available: Agent::ALL.map(|agent| agent.id().to_owned()).to_vec(),
+    })?;
+    let asked = Asked {
+        model: spec.model.as_deref(),
+        permissions: Some(&settings.permissions),
+        overrides: settings.agents.get(&spec.agent),
+    };
+    agent::invocation(agent, &asked, &facts(house, agent)).map_err(refused)
+}
+
+fn facts(house: &House, agent: Agent) -> LocusFacts {
+    let root = house.project.root();
+    let dirs = git::dirs(root);
+    let environment = house.project.environment();
+    LocusFacts {
+        repo_root: root.to_owned(),
+        git_dir: dirs.as_ref().map(|dirs| dirs.git_dir.clone()),
+        git_common_dir: dirs.map(|dirs| dirs.common_dir),
+        program: agent
+            .binaries()
+            .iter()
+            .find(|binary| environment.find_program(binary).is_some())
+            .map(|binary| (*binary).to_owned()),
+        as_root: rustix::process::geteuid().is_root(),
+        marked_sandbox: environment.var("IS_SANDBOX").is_some(),
+    }
+}
+
+/// A model counts for the failure hint only if somebody named it, for this stage, and the agent really got it.
+fn model_source(
+    spec: &AgentSpec,
+    stage: StepKind,
+    context: &Context<'_>,
+    invocation: &Invocation,
+) -> Option<ModelSource> {
+    let model = spec.model.clone().filter(|_| invocation.via.is_none())?;
+    let scope = *context.settings.agent_stage_scopes.get(&stage)?;
+    Some(ModelSource { agent: spec.agent.to_string(), model, scope })
+}
+
+fn agent_limits(house: &House, settings: &Settings) -> Limits {
+    let from_environment = house.project.environment().var("RATCHET_AGENT_TIMEOUT_MS");
+    let wall = agent_timeout_ms(from_environment, settings.agent_timeout_ms);
+    Limits {
+        start_ms: settings.agent_start_timeout_ms,
+        idle_ms: settings.agent_idle_timeout_ms,
+        wall_ms: Some(wall.unwrap_or(DEFAULT_WALL_MS)),
+        output_bytes: settings.agent_output_limit_bytes,
+        ..Limits::default()
+    }
+}
+
+fn warnings(invocation: &Invocation) -> Vec<Notice> {
+    let warn = |text: String| Notice { level: NoticeLevel::Warning, text };
+    invocation.warnings.iter().map(|warning| warn(warning.to_string())).collect()
+}
+
+impl House {
+    /// Makes an id for a spawn; ids sort by time.
+    fn new_spawn_id(&self) -> SpawnId {
+        SpawnId::parse(&uuid::Uuid::now_v7().to_string()).expect("a uuid is a folder name")
+    }
+
+    /// Says how an agent calls this program: `ratchet` where its `PATH` has this very binary, else by its path.
+    fn word_for_ratchet(&self) -> String {
+        let found = self.project.environment().find_program("ratchet");
+        match found {
+            Some(_) => "ratchet".to_owned(),
+            None => self.options.ratchet.display().to_string(),
+        }
+    }
+}

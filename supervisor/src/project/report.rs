@@ -1,0 +1,299 @@
+//! What agents report and what people decide: journal entries and parks, written as one piece.
+//!
+//! `batch report` runs inside agents: when it returns, the entry is on disk. Nothing here looks at the manifest, so that
+//! phase names and `pr:` keys work as well as changes (spec `batch-status-and-selection` 7.6).
+
+use ratchet_engine::approval::entries_on_approval;
+use ratchet_engine::journal::{Entry, EntryKind, Via};
+use ratchet_engine::name::{BatchName, ChangeName, PhaseName, StepKey};
+use ratchet_engine::park::{Park, ParkKind};
+use ratchet_engine::transition::StepKind;
+use serde::Serialize;
+
+use super::Project;
+use crate::error::Error;
+use crate::store::approved::approval_hash;
+use crate::store::inflight::{Inflight, Task};
+use crate::store::journal::{self, Writer};
+use crate::store::layout::{RunDir, RunHome};
+use crate::store::run_state::RunState;
+
+/// What an agent reports, or a person decides, about a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// Work goes on.
+    Status(String),
+    /// The agent cannot go on.
+    Blocker(String),
+    /// The agent needs a decision.
+    NeedsInput(String),
+    /// The agent says that the step is complete.
+    Complete(String),
+    /// The same, and a person is to look at it first.
+    CompleteAwaitingApproval(String),
+    /// A person answers the question that a step is parked with.
+    Answer(String),
+    /// A person rejects the result that a step is parked with.
+    Reject(String),
+    /// A person approves it.
+    Approve,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reported {
+    /// The flag's name, such as `needs-input`.
+    pub kind: &'static str,
+    /// Whose step.
+    pub change: StepKey,
+    /// One sentence for a person.
+    pub text: String,
+}
+
+/// Whether a phase's proof was set aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Invalidated {
+    /// The batch.
+    pub batch: BatchName,
+    /// The phase.
+    pub phase: PhaseName,
+    /// A current record was there and no longer counts.
+    pub invalidated: bool,
+}
+
+impl Project {
+    /// Records a report or a decision about a step of a batch.
+    ///
+    /// # Errors
+    /// [`Error::NoPark`] if a decision is about a step that is not parked; then nothing is written.
+    pub fn report(
+        &self,
+        batch: &BatchName,
+        key: &StepKey,
+        report: &Report,
+    ) -> Result<Reported, Error> {
+        self.record(&RunHome::Batch(batch.clone()), key, report)
+    }
+
+    /// Records a report or a decision about a standalone step of a change (OQ-36, OQ-43).
+    ///
+    /// # Errors
+    /// [`Error::ChangeNotFound`] if the change has no folder; else as [`Project::report`].
+    pub fn report_change(&self, change: &ChangeName, report: &Report) -> Result<Reported, Error> {
+        if !self.layout().change(change).dir().is_dir() {
+            return Err(Error::ChangeNotFound { name: change.to_string() });
+        }
+        let home = RunHome::Change(change.clone());
+        self.record(&home, &StepKey::of_change(change), report)
+    }
+
+    /// Sets a phase's proof aside, so that it runs again (spec `batch-status-and-selection` 7.7).
+    ///
+    /// # Errors
+    /// [`Error::PhaseNotFound`] if the manifest has no such phase.
+    pub fn invalidate_proof(&self, batch: &BatchName, phase: &str) -> Result<Invalidated, Error> {
+        let manifest = self.manifest(batch)?;
+        let phase = match manifest.phases.iter().find(|known| known.name.as_str() == phase) {
+            Some(known) => known.name.clone(),
+            None => {
+                let known = manifest.phases.into_iter().map(|phase| phase.name).collect();
+                let phase = phase.to_owned();
+                return Err(Error::PhaseNotFound { phase, batch: batch.clone(), known });
+            }
+        };
+        let run = self.layout().run(&RunHome::Batch(batch.clone()));
+        let invalidated = journal::with_lock(&run, |writer| -> Result<bool, Error> {
+            if !journal::read_view(&run)?.proofs.contains_key(phase.as_str()) {
+                return Ok(false);
+            }
+            let message = format!("The proof-of-work of phase '{phase}' is to run again.");
+            let kind = EntryKind::ProofOfWorkInvalidated;
+            writer.append(&self.entry(&StepKey::of_proof(&phase), kind, &message))?;
+            Ok(true)
+        })?;
+        Ok(Invalidated { batch: batch.clone(), phase, invalidated })
+    }
+
+    fn record(&self, home: &RunHome, key: &StepKey, report: &Report) -> Result<Reported, Error> {
+        let step = StepAt { home, run: self.layout().run(home), key };
+        match report {
+            Report::Answer(text) => {
+                self.decide(&step, EntryKind::Answer, text, RunState::answer)?;
+            }
+            Report::Reject(text) => {
+                self.decide(&step, EntryKind::Reject, text, RunState::reject)?;
+            }
+            Report::Approve => self.approve(&step)?,
+            Report::Status(_)
+            | Report::Blocker(_)
+            | Report::NeedsInput(_)
+            | Report::Complete(_)
+            | Report::CompleteAwaitingApproval(_) => self.say(&step, report)?,
+        }
+        Ok(Reported { kind: report.flag(), change: key.clone(), text: report.told(key) })
+    }
+
+    /// Journals what an agent says. In a batch a question parks the step at once; a standalone step is parked by its
+    /// outcome (spec `cli-core` 10.1).
+    fn say(&self, step: &StepAt<'_>, report: &Report) -> Result<(), Error> {
+        let (kind, text) = report.entry();
+        let via = self.environment().agent_command().map(|_| Via::EnvOverride);
+        let entry = Entry { via, ..self.entry(step.key, kind, text) };
+        journal::with_lock(&step.run, |writer| {
+            writer.append(&entry)?;
+            let kind = match (step.home, report.park_kind()) {
+                (RunHome::Batch(_), Some(kind)) => kind,
+                (RunHome::Batch(_), None) | (RunHome::Change(_), _) => return Ok(()),
+            };
+            let mut state = RunState::read(&step.run)?;
+            state.set(&Park {
+                parked_at: entry.at.to_string(),
+                key: step.key.clone(),
+                kind,
+                reason: text.to_owned(),
+                answer: None,
+                feedback: None,
+                approved: None,
+                transition: running_kind(step),
+            });
+            Ok(state.write(writer)?)
+        })
+    }
+
+    fn decide(
+        &self,
+        step: &StepAt<'_>,
+        kind: EntryKind,
+        text: &str,
+        amend: fn(&mut RunState, &StepKey, &str) -> bool,
+    ) -> Result<(), Error> {
+        step.with_park(|writer, mut state, _| {
+            if !amend(&mut state, step.key, text) {
+                return Err(step.not_parked());
+            }
+            writer.append(&self.entry(step.key, kind, text))?;
+            Ok(state.write(writer)?)
+        })
+    }
+
+    /// Approves a result: what was approved is hashed, journaled, and the park removed (OQ-2).
+    fn approve(&self, step: &StepAt<'_>) -> Result<(), Error> {
+        // Hashing a work tree takes time, so it is done before the lock is taken.
+        let park = RunState::read(&step.run)?.park(step.key).ok_or_else(|| step.not_parked())?;
+        let hash = match ChangeName::parse(step.key.as_str()) {
+            Ok(change) => Some(approval_hash(self.layout(), &change, park.transition)?),
+            Err(_) => None,
+        };
+        step.with_park(|writer, mut state, park| {
+            for entry in entries_on_approval(&park, self.clock().now(), hash)? {
+                writer.append(&entry)?;
+            }
+            state.clear(step.key);
+            Ok(state.write(writer)?)
+        })
+    }
+
+    fn entry(&self, key: &StepKey, kind: EntryKind, message: &str) -> Entry {
+        Entry {
+            at: self.clock().now(),
+            change: key.clone(),
+            kind,
+            message: message.to_owned(),
+            transition: None,
+            via: None,
+            proof: None,
+            spawn: None,
+            approved: None,
+        }
+    }
+}
+
+/// Whose step, and where its run state is.
+struct StepAt<'a> {
+    home: &'a RunHome,
+    run: RunDir,
+    key: &'a StepKey,
+}
+
+impl StepAt<'_> {
+    fn with_park(
+        &self,
+        act: impl FnOnce(&Writer<'_>, RunState, Park) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // Looked at before the lock too, so that a refused decision leaves no trace, not even a lock file.
+        RunState::read(&self.run)?.park(self.key).ok_or_else(|| self.not_parked())?;
+        journal::with_lock(&self.run, |writer| {
+            let state = RunState::read(&self.run)?;
+            let park = state.park(self.key).ok_or_else(|| self.not_parked())?;
+            act(writer, state, park)
+        })
+    }
+
+    fn not_parked(&self) -> Error {
+        Error::NoPark { of: self.home.clone(), key: self.key.clone() }
+    }
+}
+
+/// Returns the kind of the step that is running under this key, so that a rejected one can run again (OQ-5).
+fn running_kind(step: &StepAt<'_>) -> Option<StepKind> {
+    let inflight = Inflight::read(&step.run).ok()??;
+    match inflight.task {
+        Task::Step(task) if inflight.key == *step.key => Some(task.subject.kind),
+        Task::Step(_) | Task::Proof(_) => None,
+    }
+}
+
+impl Report {
+    fn flag(&self) -> &'static str {
+        match self {
+            Self::Status(_) => "status",
+            Self::Blocker(_) => "blocker",
+            Self::NeedsInput(_) => "needs-input",
+            Self::Complete(_) | Self::CompleteAwaitingApproval(_) => "complete",
+            Self::Answer(_) => "answer",
+            Self::Reject(_) => "reject",
+            Self::Approve => "approve",
+        }
+    }
+
+    fn entry(&self) -> (EntryKind, &str) {
+        match self {
+            Self::Status(text) => (EntryKind::Progress, text),
+            Self::Blocker(text) => (EntryKind::Blocker, text),
+            Self::NeedsInput(text) => (EntryKind::NeedsInput, text),
+            Self::Complete(text) | Self::CompleteAwaitingApproval(text) => {
+                (EntryKind::Completion, text)
+            }
+            Self::Answer(text) => (EntryKind::Answer, text),
+            Self::Reject(text) => (EntryKind::Reject, text),
+            Self::Approve => (EntryKind::Answer, ratchet_engine::approval::APPROVED),
+        }
+    }
+
+    fn park_kind(&self) -> Option<ParkKind> {
+        match self {
+            Self::Blocker(_) | Self::NeedsInput(_) => Some(ParkKind::Blocked),
+            Self::CompleteAwaitingApproval(_) => Some(ParkKind::AwaitingApproval),
+            Self::Status(_)
+            | Self::Complete(_)
+            | Self::Answer(_)
+            | Self::Reject(_)
+            | Self::Approve => None,
+        }
+    }
+
+    fn told(&self, key: &StepKey) -> String {
+        match self {
+            Self::Status(text) => format!("Noted for {key}: {text}"),
+            Self::Blocker(text) => format!("Blocked {key}: {text}"),
+            Self::NeedsInput(text) => format!("Parked {key} until it is answered: {text}"),
+            Self::Complete(_) => format!("Noted that {key} is complete"),
+            Self::CompleteAwaitingApproval(text) => {
+                format!("Parked {key} until it is approved: {text}")
+            }
+            Self::Answer(_) => format!("Answered {key}; the next apply goes on with it"),
+            Self::Reject(_) => format!("Rejected {key}; the next apply runs it again"),
+            Self::Approve => format!("Approved {key}; the next apply goes on from there"),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The spawns of a batch as a caller sees them: the one that runs, those that were, and what they printed.
+//!
+//! Nothing is started or judged here. How a spawn's folder works is `ratchet-spawn`'s business.
+
+use ratchet_engine::journal::ReadEntry;
+use ratchet_engine::name::{BatchName, SpawnId, StepKey};
+use ratchet_engine::transition::StepKind;
+use ratchet_spawn::{DirectoryError, SpawnDir, Standing, probe, request_stop};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::Project;
+use crate::error::Error;
+use crate::request::StopReason;
+use crate::store::inflight::Inflight;
+use crate::store::journal;
+use crate::store::layout::{RunHome, spawns_root};
+
+/// A step that was run, as `batch log` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoggedStep {
+    /// The spawn.
+    pub spawn: String,
+    /// Whose step it was.
+    pub change: String,
+    /// What kind of step; absent for a proof-of-work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transition: Option<StepKind>,
+    /// When its outcome was recorded.
+    pub at: String,
+    /// The kind of its outcome entry.
+    pub kind: String,
+    /// The text of its outcome entry.
+    pub message: String,
+    /// What it printed is still stored.
+    pub output: bool,
+}
+
+/// A spawn that cannot be looked at.
+#[derive(Debug, Error)]
+pub enum SpawnsError {
+    /// The text is no spawn id.
+    #[error("'{id}' is not a spawn id")]
+    NoId {
+        /// The text.
+        id: String,
+        /// Why.
+        source: ratchet_spawn::SpawnIdError,
+    },
+    /// Its folder is not there, or cannot be used.
+    #[error("what the spawn printed cannot be read")]
+    NoOutput(#[source] DirectoryError),
+    /// The disk refused.
+    #[error("the spawn {spawn} cannot be reached")]
+    Unreachable {
+        /// The spawn.
+        spawn: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl SpawnsError {
+    /// Returns a name that never changes.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoId { .. } | Self::NoOutput(DirectoryError::NotASpawn { .. }) => "bad-spawn-id",
+            Self::NoOutput(DirectoryError::NotFound { .. }) => "output-gone",
+            Self::NoOutput(DirectoryError::Exists { .. } | DirectoryError::Disk { .. })
+            | Self::Unreachable { .. } => "spawn-unreachable",
+        }
+    }
+
+    /// Says what to type next.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            Self::NoId { .. } | Self::NoOutput(_) => {
+                "'ratchet batch log' lists the spawns whose output is stored".to_owned()
+            }
+            Self::Unreachable { .. } => "mend the cause and run the command again".to_owned(),
+        }
+    }
+}
+
+impl Project {
+    /// Returns the step of a batch that runs now, whoever watches it.
+    ///
+    /// # Errors
+    /// Fails if the intent on disk cannot be read.
+    pub fn running(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+        let run = self.layout().run(&RunHome::Batch(batch.clone()));
+        let Some(inflight) = Inflight::read(&run)? else { return Ok(None) };
+        let dir = match self.spawn_dir(inflight.spawn.as_str()) {
+            Ok(dir) => dir,
+            // The intent is on disk before the folder is.
+            Err(Error::Spawns(SpawnsError::NoOutput(DirectoryError::NotFound { .. }))) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let standing = probe(&dir).map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
+        Ok(match standing {
+            Standing::NeverStarted | Standing::Running(_) => Some((inflight, dir)),
+            Standing::Abandoned | Standing::Ended(_) | Standing::Lost(_) => None,
+        })
+    }
+
+    /// Asks the step of a batch that runs now to stop, and returns it. Who watches it records that.
+    ///
+    /// # Errors
+    /// As [`Project::running`], and if the request cannot be written.
+    pub fn cancel(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+        let Some((inflight, dir)) = self.running(batch)? else { return Ok(None) };
+        request_stop(&dir, &StopReason::Cancel.request())
+            .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
+        Ok(Some((inflight, dir)))
+    }
+
+    /// Lists the concluded steps of a batch, oldest first; of one key, if one is given.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be read.
+    pub fn logged(
+        &self,
+        batch: &BatchName,
+        of: Option<&StepKey>,
+    ) -> Result<Vec<LoggedStep>, Error> {
+        let run = self.layout().run(&RunHome::Batch(batch.clone()));
+        let entries = journal::conclusions(&run)?;
+        let wanted = |entry: &ReadEntry<'_>| of.is_none_or(|key| entry.change == key.as_str());
+        Ok(entries.into_iter().filter(wanted).map(|entry| self.logged_step(entry)).collect())
+    }
+
+    /// Finds the folder of a spawn.
+    ///
+    /// # Errors
+    /// [`SpawnsError`] if there is none of that id.
+    pub fn spawn_dir(&self, id: &str) -> Result<SpawnDir, Error> {
+        let root = spawns_root(self.environment()).ok_or(Error::NoHome)?;
+        let id = ratchet_spawn::SpawnId::parse(id)
+            .map_err(|source| SpawnsError::NoId { id: id.to_owned(), source })?;
+        Ok(SpawnDir::open(&root, &id).map_err(SpawnsError::NoOutput)?)
+    }
+
+    fn logged_step(&self, entry: ReadEntry<'static>) -> LoggedStep {
+        let spawn = entry.spawn.unwrap_or_default().into_owned();
+        LoggedStep {
+            output: self.spawn_dir(&spawn).is_ok(),
+            spawn,
+            change: entry.change.into_owned(),
+            transition: entry.transition,
+            at: entry.at.into_owned(),
+            kind: entry.kind_text.into_owned(),
+            message: entry.message.into_owned(),
+        }
+    }
+}
+
+fn unreachable_spawn(spawn: &SpawnId, source: std::io::Error) -> SpawnsError {
+    SpawnsError::Unreachable { spawn: spawn.to_string(), source }
+}

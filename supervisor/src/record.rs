@@ -1,0 +1,209 @@
+//! Intent, outcome and everything else a step writes. Each function can be repeated after a crash at any point of it, and
+//! then writes only what is missing.
+
+use std::time::Duration;
+
+use ratchet_engine::journal::{Entry, EntryKind};
+use ratchet_engine::name::StepKey;
+use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
+use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
+use ratchet_engine::proof::ProofRecord;
+use ratchet_engine::report::ApplyReport;
+use ratchet_engine::transition::StepKind;
+
+use crate::actor::message::Report;
+use crate::agent::Agent;
+use crate::agent::failure::{EarlyEnd, argument_mismatch};
+use crate::error::Error;
+use crate::fault::{self, Point};
+use crate::house::House;
+use crate::store::change;
+use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
+use crate::store::journal::{self, Writer};
+use crate::store::layout::{RunDir, RunHome};
+use crate::store::run_state::RunState;
+use crate::watch::Seen;
+
+/// The workflow schema that a change follows unless its own file says otherwise.
+const SCHEMA: &str = "ratchet";
+
+/// Puts the intent on disk, synced.
+pub(crate) fn intend(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {
+    journal::with_lock(&run(house, home), |writer| Ok(inflight.write(writer)?))
+}
+
+/// Takes an intent back that came to nothing.
+pub(crate) fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {
+    journal::with_lock(&run(house, home), |writer| Ok(Inflight::clear(writer, &inflight.spawn)?))
+}
+
+/// Parks a step of a batch that was refused before anything was spawned. Nothing is journaled. A step on its own is simply
+/// run again.
+pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Result<(), Error> {
+    match home {
+        RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
+            park(house, home, writer, &result.change, park_after(result))
+        }),
+        RunHome::Change(_) => Ok(()),
+    }
+}
+
+/// Judges a spawn that is over, and records what it amounts to.
+pub(crate) fn conclude(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    seen: Seen,
+) -> Result<Report, Error> {
+    match &inflight.task {
+        Task::Step(task) => {
+            let result = conclude_step(house, home, inflight, task, seen)?;
+            Ok(match home {
+                RunHome::Batch(_) => Report::Applied(ApplyReport::Step(result)),
+                RunHome::Change(_) => Report::Stepped(result),
+            })
+        }
+        Task::Proof(task) => {
+            let record = conclude_proof(house, home, inflight, task, seen)?;
+            Ok(Report::Applied(ApplyReport::proof(&task.proving, &record)))
+        }
+    }
+}
+
+fn conclude_step(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    task: &StepTask,
+    seen: Seen,
+) -> Result<StepResult, Error> {
+    let run = run(house, home);
+    let layout = house.project.layout();
+    let after = match &task.change {
+        Some(change) => {
+            let facts = change::facts_of(layout, change)?;
+            if task.subject.kind == StepKind::Propose && facts.exists {
+                change::stamp(layout, change, SCHEMA, &house.project.now().date())?;
+            }
+            Some(facts)
+        }
+        None => None,
+    };
+    let hint = argument_hint(task, &seen);
+    let session = Session {
+        spawn: inflight.spawn.clone(),
+        agent: task.agent.clone(),
+        end: seen.end,
+        reports: reports(&run, &inflight.key, inflight.journal_count)?,
+        before: task.before,
+        after,
+        stdout: seen.stdout,
+        stderr: seen.stderr,
+        via: task.via,
+        model: task.model.clone(),
+    };
+    let mut verdict = outcome::judge(&task.subject, &session);
+    verdict.result.notes.extend(inflight.notes.iter().cloned());
+    verdict.result.notes.extend(seen.notes);
+    verdict.result.notes.extend(hint);
+    fault::at(Point::Judged, house.project.environment());
+    let entry = verdict.entry(house.project.now());
+    journal::with_lock(&run, |writer| {
+        writer.conclude(&inflight.spawn, &entry)?;
+        fault::at(Point::Recorded, house.project.environment());
+        let change = match home {
+            RunHome::Batch(_) => park_after(&verdict.result),
+            RunHome::Change(_) => park_after_alone(&verdict),
+        };
+        park(house, home, writer, &verdict.result.change, change)?;
+        Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
+    })?;
+    Ok(verdict.result)
+}
+
+fn conclude_proof(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    task: &ProofTask,
+    seen: Seen,
+) -> Result<ProofRecord, Error> {
+    let finding = seen.finding.expect("a proof is watched with a matcher");
+    let record = finding.record(&task.proving.phase, task.policy);
+    fault::at(Point::Judged, house.project.environment());
+    let entry = Entry {
+        at: house.project.now(),
+        change: inflight.key.clone(),
+        kind: EntryKind::ProofOfWork,
+        message: record.detail.clone(),
+        transition: None,
+        via: None,
+        proof: Some(record.clone()),
+        spawn: Some(inflight.spawn.clone()),
+        approved: None,
+    };
+    journal::with_lock(&run(house, home), |writer| {
+        if !journal::is_concluded(writer.run(), &inflight.spawn)? {
+            writer.record_proof(&entry)?;
+        }
+        fault::at(Point::Recorded, house.project.environment());
+        Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
+    })?;
+    Ok(record)
+}
+
+/// Reads what was reported under this key since the spawn began. Indices count the entries of the key. An outcome that an
+/// earlier, cut off attempt to record has left is no report.
+fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionReport>, Error> {
+    let entries = journal::entries_of(run, key)?;
+    let session = entries.iter().enumerate().skip(since);
+    Ok(session
+        .filter(|(_, entry)| entry.spawn.is_none())
+        .filter_map(|(index, entry)| {
+            let message = entry.message.to_string();
+            Some(SessionReport { index, kind: entry.kind()?, message })
+        })
+        .collect())
+}
+
+/// Says whether the agent's arguments may not fit its installed version.
+fn argument_hint(task: &StepTask, seen: &Seen) -> Option<String> {
+    let SessionEnd::Exited(exit_code) = seen.end else { return None };
+    let agent = Agent::find(&task.agent).ok().filter(|_| task.via.is_none())?;
+    argument_mismatch(
+        agent,
+        &EarlyEnd {
+            exit_code,
+            ran: Duration::from_millis(seen.awake_ms?),
+            saw_event: seen.facts.saw_event,
+            stderr: &seen.stderr,
+        },
+    )
+}
+
+/// Parks the step or removes its park. A batch's `state.json` is there after every step; that of a change on its own only
+/// if something was ever parked.
+fn park(
+    house: &House,
+    home: &RunHome,
+    writer: &Writer<'_>,
+    key: &StepKey,
+    change: ParkChange,
+) -> Result<(), Error> {
+    let mut state = RunState::read(writer.run())?;
+    match change {
+        ParkChange::Set(new) => state.set(&new.at(house.project.now())),
+        ParkChange::Clear => {
+            let had_one = state.clear(key);
+            if !had_one && matches!(home, RunHome::Change(_)) {
+                return Ok(());
+            }
+        }
+        ParkChange::Keep => return Ok(()),
+    }
+    Ok(state.write(writer)?)
+}
+
+fn run(house: &House, home: &RunHome) -> RunDir {
+    house.project.layout().run(home)
+}

@@ -1,0 +1,25 @@
+//! Every file under `.ratchet/`: read into the engine's values, written so that a cut never leaves half of one.
+//!
+//! Nothing is decided here. Reading order: [`layout`] (where), [`file`] (how), [`journal`], [`run_state`] and
+//! [`inflight`] (what has happened), [`lock`] (one step at a time), then the readers that `snapshot` calls once each.
+
+pub mod approved;
+pub mod change;
+pub mod command_file;
+pub mod due;
+pub mod edit;
+pub mod features;
+pub mod file;
+pub mod inflight;
+pub mod journal;
+pub mod layout;
+pub mod lock;
+pub mod manifest;
+mod os_lock;
+mod process;
+pub mod run_state;
+pub mod settings;
+pub mod snapshot;
+
+#[cfg(test)]
+mod testing;

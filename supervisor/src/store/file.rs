@@ -1,0 +1,235 @@
+//! What can go wrong with a file, told so that a person knows what to do; and the one way to replace a whole file.
+//!
+//! What the files mean is the business of the readers and writers beside this one.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use tempfile::NamedTempFile;
+use thiserror::Error;
+
+/// What was being done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// Reading it.
+    Read,
+    /// Writing, replacing or syncing it.
+    Write,
+    /// Taking its lock.
+    Lock,
+    /// Making the folder.
+    MakeFolder,
+    /// Moving it.
+    Move,
+    /// Removing it.
+    Remove,
+}
+
+/// A file that could not be used.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// A folder (or a file) stands where a file (or a folder) is expected.
+    #[error("cannot {doing} {}: something of another kind is in its place", path.display())]
+    WrongKind {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        doing: Doing,
+    },
+    /// The permissions do not allow it.
+    #[error("cannot {doing} {}: permission denied", path.display())]
+    Denied {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        doing: Doing,
+    },
+    /// The file system is mounted read-only.
+    #[error("cannot {doing} {}: the file system is read-only", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        doing: Doing,
+    },
+    /// The disk, the quota or the allowed file size is used up.
+    #[error("cannot {doing} {}: the disk is full", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        doing: Doing,
+    },
+    /// Anything else that the operating system says.
+    #[error("cannot {doing} {}", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        doing: Doing,
+        /// What it says.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    /// Sorts an error of the operating system by what can be done about it.
+    #[must_use]
+    pub fn new(path: &Path, doing: Doing, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
+                Self::WrongKind { path, doing }
+            }
+            io::ErrorKind::PermissionDenied => Self::Denied { path, doing },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, doing },
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::Full { path, doing },
+            _ => Self::Other { path, doing, source },
+        }
+    }
+
+    /// Returns the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::WrongKind { path, .. }
+            | Self::Denied { path, .. }
+            | Self::ReadOnly { path, .. }
+            | Self::Full { path, .. }
+            | Self::Other { path, .. } => path,
+        }
+    }
+
+    /// Says what to do about it.
+    #[must_use]
+    pub fn help(&self) -> String {
+        let path = self.path().display();
+        match self {
+            Self::WrongKind { .. } => {
+                format!("look with 'ls -ld {path}' and move away what is there")
+            }
+            Self::Denied { .. } => format!("look at its owner and mode with 'ls -ld {path}'"),
+            Self::ReadOnly { .. } => {
+                "mount the file system writable, or work in a copy of the project".to_owned()
+            }
+            Self::Full { .. } => {
+                format!("look with 'df -h {path}', free some space, then run the command again")
+            }
+            Self::Other { .. } => format!("look at it with 'ls -ld {path}'"),
+        }
+    }
+}
+
+impl std::fmt::Display for Doing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Lock => "lock",
+            Self::MakeFolder => "make",
+            Self::Move => "move",
+            Self::Remove => "remove",
+        })
+    }
+}
+
+/// Turns an error of the operating system into a [`FileError`].
+pub(crate) trait Of<T> {
+    /// Names the file and what was being done to it.
+    fn of(self, path: &Path, doing: Doing) -> Result<T, FileError>;
+}
+
+impl<T> Of<T> for io::Result<T> {
+    fn of(self, path: &Path, doing: Doing) -> Result<T, FileError> {
+        self.map_err(|error| FileError::new(path, doing, error))
+    }
+}
+
+/// Opens a file for reading. Anything but a regular file is refused at once; a pipe would be an endless wait.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).expect("the flag is a small number");
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::IsADirectory.into()) }
+}
+
+/// Reads a whole small file; `None` if there is none.
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    let mut bytes = Vec::new();
+    match open(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::new(path, Doing::Read, error)),
+    }
+}
+
+/// Whether a file that may be there already was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Created {
+    /// It was made.
+    Now,
+    /// It was there, and is as it was.
+    Before,
+}
+
+/// Makes a file that is whole from its first moment, unless one of that name is there.
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Created, FileError> {
+    let folder = folder_of(path);
+    let write = || -> io::Result<Created> {
+        let mut beside = beside(folder, 0o666)?;
+        beside.write_all(bytes)?;
+        beside.as_file().sync_all()?;
+        match beside.persist_noclobber(path) {
+            Ok(_) => Ok(Created::Now),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(Created::Before),
+            Err(error) => Err(error.error),
+        }
+    };
+    let created = write().of(path, Doing::Write)?;
+    sync_folder(folder)?;
+    Ok(created)
+}
+
+/// Replaces a whole file, or makes it: written beside, synced, renamed. Whoever reads it sees the old bytes or the new.
+///
+/// A link is followed, so that a configuration that is kept elsewhere stays a link. The mode of an existing file is kept.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mode = fs::metadata(&target).map_or(0o666, |meta| meta.permissions().mode() & 0o7777);
+    let write = || -> io::Result<()> {
+        let mut beside = beside(folder_of(&target), mode)?;
+        beside.write_all(bytes)?;
+        beside.as_file().sync_all()?;
+        beside.persist(&target)?;
+        Ok(())
+    };
+    write().of(path, Doing::Write)?;
+    sync_folder(folder_of(&target))
+}
+
+/// Makes a temporary file; it removes itself unless it gets a name. The process's umask is taken off the mode.
+pub(crate) fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let mode = Permissions::from_mode(mode);
+    tempfile::Builder::new()
+        .prefix(".ratchet-")
+        .suffix(".tmp")
+        .permissions(mode)
+        .tempfile_in(folder)
+}
+
+/// Makes a rename, a new file or a removal in a folder last through a power cut.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), FileError> {
+    File::open(folder).and_then(|file| file.sync_all()).of(folder, Doing::Write)
+}
+
+/// Returns the folder that holds a path.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    }
+}

@@ -1,0 +1,285 @@
+//! Every path that ratchet reads or writes. Nobody else joins one.
+//!
+//! Names are checked when they are parsed ([`ratchet_engine::name`]), so no path here can leave its folder.
+
+use std::path::{Path, PathBuf};
+
+use ratchet_engine::name::{BatchName, ChangeName, SpawnId};
+
+use crate::environment::Environment;
+
+/// The folder that marks a project's root and holds everything of ratchet's.
+pub const RATCHET_DIR: &str = ".ratchet";
+
+/// The folder of archived batches and of archived changes; no batch or change can have this name.
+pub const ARCHIVE: &str = "archive";
+
+/// Where the journal and the parks of a step live (seed `run-state-locus`; spec `step-and-outcome` 5.5).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunHome {
+    /// A batch's steps: `.ratchet/batches/<batch>/run/`.
+    Batch(BatchName),
+    /// A standalone step of a change: `.ratchet/changes/<change>/.run/`.
+    Change(ChangeName),
+}
+
+/// The paths of one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    /// Takes the project's root: the folder that holds (or will hold) `.ratchet`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Returns the project's root.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns `.ratchet`.
+    #[must_use]
+    pub fn ratchet(&self) -> PathBuf {
+        self.root.join(RATCHET_DIR)
+    }
+
+    /// Returns `.ratchet/config.yaml`.
+    #[must_use]
+    pub fn config_yaml(&self) -> PathBuf {
+        self.ratchet().join("config.yaml")
+    }
+
+    /// Returns `.ratchet/config.yml`, which counts when there is no `config.yaml`.
+    #[must_use]
+    pub fn config_yml(&self) -> PathBuf {
+        self.ratchet().join("config.yml")
+    }
+
+    /// Returns `.ratchet/features`, the permanent store of behaviour.
+    #[must_use]
+    pub fn features(&self) -> PathBuf {
+        self.ratchet().join("features")
+    }
+
+    /// Returns `.ratchet/standards`.
+    #[must_use]
+    pub fn standards(&self) -> PathBuf {
+        self.ratchet().join("standards")
+    }
+
+    /// Returns `.ratchet/changes`.
+    #[must_use]
+    pub fn changes(&self) -> PathBuf {
+        self.ratchet().join("changes")
+    }
+
+    /// Returns `.ratchet/changes/archive`.
+    #[must_use]
+    pub fn changes_archive(&self) -> PathBuf {
+        self.changes().join(ARCHIVE)
+    }
+
+    /// Returns the folder of an archived change: `.ratchet/changes/archive/<date>-<change>`.
+    #[must_use]
+    pub fn archived_change(&self, date: &str, change: &ChangeName) -> PathBuf {
+        self.changes_archive().join(format!("{date}-{change}"))
+    }
+
+    /// Returns the paths of one change.
+    #[must_use]
+    pub fn change(&self, change: &ChangeName) -> ChangeDir {
+        ChangeDir { dir: self.changes().join(change.as_str()) }
+    }
+
+    /// Returns `.ratchet/batches`.
+    #[must_use]
+    pub fn batches(&self) -> PathBuf {
+        self.ratchet().join("batches")
+    }
+
+    /// Returns a batch's folder.
+    #[must_use]
+    pub fn batch(&self, batch: &BatchName) -> PathBuf {
+        self.batches().join(batch.as_str())
+    }
+
+    /// Returns a batch's `batch.yaml`.
+    #[must_use]
+    pub fn manifest(&self, batch: &BatchName) -> PathBuf {
+        self.batch(batch).join("batch.yaml")
+    }
+
+    /// Returns `.ratchet/batches/archive`.
+    #[must_use]
+    pub fn batches_archive(&self) -> PathBuf {
+        self.batches().join(ARCHIVE)
+    }
+
+    /// Returns the folder of an archived batch: `.ratchet/batches/archive/<date>-<batch>`.
+    #[must_use]
+    pub fn archived_batch(&self, date: &str, batch: &BatchName) -> PathBuf {
+        self.batches_archive().join(format!("{date}-{batch}"))
+    }
+
+    /// Returns the run state's paths.
+    #[must_use]
+    pub fn run(&self, home: &RunHome) -> RunDir {
+        match home {
+            RunHome::Batch(batch) => RunDir { dir: self.batch(batch).join("run"), of: Of::Batch },
+            RunHome::Change(change) => {
+                RunDir { dir: self.change(change).dir.join(ChangeDir::RUN), of: Of::Change }
+            }
+        }
+    }
+}
+
+/// The paths of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeDir {
+    dir: PathBuf,
+}
+
+impl ChangeDir {
+    /// The folder of standalone run state inside a change.
+    pub const RUN: &'static str = ".run";
+
+    /// Returns the change's folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns `plan.md`.
+    #[must_use]
+    pub fn plan(&self) -> PathBuf {
+        self.dir.join("plan.md")
+    }
+
+    /// Returns the change's `features`.
+    #[must_use]
+    pub fn features(&self) -> PathBuf {
+        self.dir.join("features")
+    }
+
+    /// Returns the list of features that the change removes.
+    #[must_use]
+    pub fn tombstones(&self) -> PathBuf {
+        self.features().join(".deleted")
+    }
+
+    /// Returns the change's `.ratchet.yaml`.
+    #[must_use]
+    pub fn metadata(&self) -> PathBuf {
+        self.dir.join(".ratchet.yaml")
+    }
+}
+
+/// The paths of one run state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDir {
+    dir: PathBuf,
+    of: Of,
+}
+
+/// Whose run state it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// A batch's, which exists.
+    Batch,
+    /// A change's, which a standalone propose is yet to make.
+    Change,
+}
+
+impl RunDir {
+    /// Returns the folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn of(&self) -> Of {
+        self.of
+    }
+
+    /// Returns `journal.jsonl`.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join("journal.jsonl")
+    }
+
+    /// Returns the file whose lock orders all writers of this run state.
+    #[must_use]
+    pub fn journal_lock(&self) -> PathBuf {
+        self.dir.join("journal.lock")
+    }
+
+    /// Returns `state.json`.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state.json")
+    }
+
+    /// Returns the name under which a broken `state.json` is kept.
+    #[must_use]
+    pub fn broken_state(&self, number: u32) -> PathBuf {
+        self.dir.join(format!("state.json.broken-{number}"))
+    }
+
+    /// Returns `inflight.json`.
+    #[must_use]
+    pub fn inflight(&self) -> PathBuf {
+        self.dir.join("inflight.json")
+    }
+
+    /// Returns `step.lock`.
+    #[must_use]
+    pub fn step_lock(&self) -> PathBuf {
+        self.dir.join("step.lock")
+    }
+}
+
+/// Returns the user's own configuration, unless the user has no home.
+#[must_use]
+pub fn user_config(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.config_home()?.join("ratchet/config.json"))
+}
+
+/// Returns the folder of all spawn directories, unless the user has no home.
+#[must_use]
+pub fn spawns_root(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_home()?.join("ratchet/spawns"))
+}
+
+/// Returns the directory of one spawn, unless the user has no home.
+#[must_use]
+pub fn spawn_dir(environment: &Environment, spawn: &SpawnId) -> Option<PathBuf> {
+    Some(spawns_root(environment)?.join(spawn.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_state_of_a_batch_and_of_a_change_lie_apart() {
+        let layout = Layout::new("/p");
+        let batch = RunHome::Batch(BatchName::parse("shop").unwrap());
+        let change = RunHome::Change(ChangeName::parse("add-api").unwrap());
+        let path = |home| layout.run(home).journal();
+        assert_eq!(path(&batch), Path::new("/p/.ratchet/batches/shop/run/journal.jsonl"));
+        assert_eq!(path(&change), Path::new("/p/.ratchet/changes/add-api/.run/journal.jsonl"));
+    }
+
+    #[test]
+    fn spawns_and_the_user_configuration_lie_outside_the_project() {
+        let environment = Environment::new("/w", [("HOME", "/h")]);
+        let config = user_config(&environment).unwrap();
+        assert_eq!(config, Path::new("/h/.config/ratchet/config.json"));
+        let spawn = spawn_dir(&environment, &SpawnId::parse("01").unwrap()).unwrap();
+        assert_eq!(spawn, Path::new("/h/.local/state/ratchet/spawns/01"));
+    }
+}

@@ -1,0 +1,158 @@
+//! The two files that settings come from beside a manifest, and the one command that writes to one of them.
+//! What the settings mean and how they merge is decided in [`ratchet_engine::settings`].
+
+use std::path::{Path, PathBuf};
+
+use ratchet_engine::permission::{PermissionsLayer, Posture};
+use ratchet_engine::settings::{Assigned, Assignment, Layer, Word as _};
+use ratchet_engine::yaml::{self, Node, Value};
+use secrecy::ExposeSecret as _;
+use serde_json::{Map, Value as Json};
+use yaml_edit::YamlValue;
+
+use super::edit::{self, EditError};
+use super::file::{Doing, FileError, Of as _, folder_of, read_if_there, replace};
+use super::layout::Layout;
+
+/// The workflow of a project that names none.
+pub const DEFAULT_SCHEMA: &str = "ratchet";
+
+/// What `.ratchet/config.yaml` says.
+#[derive(Debug, Clone)]
+pub struct ProjectConfig {
+    /// `schema`, the workflow of new changes.
+    pub schema: String,
+    /// `batch`, the project's layer of settings.
+    pub batch: Layer,
+    /// What was left out, and why; one line each, without secrets.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the project's configuration. What is wrong in it is left out with a warning, key by key; a file that is no YAML
+/// counts as absent (spec `batch-manifest-and-settings` 4.1).
+///
+/// # Errors
+/// Fails if the file is there and cannot be read at all, for then a gate could be missed.
+pub fn read_project(layout: &Layout) -> Result<ProjectConfig, FileError> {
+    let path = project_file(layout);
+    let none = ProjectConfig {
+        schema: DEFAULT_SCHEMA.to_owned(),
+        batch: Layer::default(),
+        warnings: Vec::new(),
+    };
+    let Some(bytes) = read_if_there(&path)? else { return Ok(none) };
+    let name = path.strip_prefix(layout.root()).unwrap_or(&path).display();
+    match yaml::parse_bytes(&bytes) {
+        Ok(Node { value: Value::Null, .. }) => Ok(none),
+        Ok(root) if root.as_map().is_some() => Ok(project_config(&root, &name.to_string())),
+        Ok(_) => {
+            Ok(ProjectConfig { warnings: vec![format!("{name}: not a map; ignored")], ..none })
+        }
+        Err(error) => {
+            Ok(ProjectConfig { warnings: vec![format!("{name}: {error}; ignored")], ..none })
+        }
+    }
+}
+
+/// Reads the user's permissions, if there are any; a malformed file or policy counts as absent.
+#[must_use]
+pub fn read_user(path: Option<&Path>) -> Option<PermissionsLayer> {
+    let bytes = read_if_there(path?).ok()??;
+    let json: Json = serde_json::from_slice(&bytes).ok()?;
+    // Compact JSON is YAML too; as it lies in the file it need not be, for JSON may be indented by tabs.
+    PermissionsLayer::from_user(&yaml::parse(&json.to_string()).ok()?)
+}
+
+/// Writes a checked assignment to the project's configuration; comments and everything else stay.
+///
+/// # Errors
+/// Leaves the file byte for byte as it was.
+pub fn assign(layout: &Layout, assignment: &Assignment) -> Result<(), EditError> {
+    let value = match &assignment.value {
+        Assigned::Text(text) => YamlValue::from(text.as_str()),
+        Assigned::Secret(text) => YamlValue::from(text.expose_secret()),
+        Assigned::Integer(number) => match i64::try_from(*number) {
+            Ok(number) => YamlValue::from(number),
+            Err(_) => YamlValue::from(*number as f64),
+        },
+        Assigned::Number(number) => YamlValue::from(*number),
+        Assigned::Bool(value) => YamlValue::from(*value),
+        Assigned::Stages(stages) => YamlValue::Mapping(
+            stages
+                .iter()
+                .map(|(stage, spec)| (stage.to_string(), YamlValue::from(spec.to_string())))
+                .collect(),
+        ),
+    };
+    set_in_project(layout, &["batch", assignment.key.as_str()], &value)
+}
+
+/// Writes a permission posture to the project's configuration.
+///
+/// # Errors
+/// As [`assign`].
+pub fn save_project_posture(layout: &Layout, posture: Posture) -> Result<(), EditError> {
+    let value = YamlValue::from(posture.as_str());
+    set_in_project(layout, &["batch", "permissions", "posture"], &value)
+}
+
+/// Writes a permission posture to the user's configuration; unknown members stay.
+///
+/// # Errors
+/// Leaves a file that is no JSON object as it was.
+pub fn save_user_posture(path: &Path, posture: Posture) -> Result<(), FileError> {
+    let broken = || std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no JSON object");
+    let bytes = read_if_there(path)?.unwrap_or_else(|| b"{}".to_vec());
+    let mut root: Json =
+        serde_json::from_slice(&bytes).map_err(|_| broken()).of(path, Doing::Write)?;
+    let mut at = &mut root;
+    for key in ["batch", "permissions"] {
+        let members = at.as_object_mut().ok_or_else(broken).of(path, Doing::Write)?;
+        at = members.entry(key).or_insert_with(|| Json::Object(Map::new()));
+    }
+    let members = at.as_object_mut().ok_or_else(broken).of(path, Doing::Write)?;
+    members.insert("posture".to_owned(), posture.as_str().into());
+    let mut text = serde_json::to_vec_pretty(&root).expect("a JSON value is always JSON");
+    text.push(b'\n');
+    make_private_folder(folder_of(path))?;
+    replace(path, &text)
+}
+
+/// Makes a folder outside of the project that nobody else may look into.
+fn make_private_folder(folder: &Path) -> Result<(), FileError> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder).of(folder, Doing::MakeFolder)
+}
+
+fn set_in_project(layout: &Layout, keys: &[&str], value: &YamlValue) -> Result<(), EditError> {
+    let ratchet = layout.ratchet();
+    std::fs::create_dir_all(&ratchet).of(&ratchet, Doing::MakeFolder)?;
+    edit::set(&project_file(layout), keys, value)
+}
+
+/// Returns `config.yaml`, or `config.yml` if only that is there.
+fn project_file(layout: &Layout) -> PathBuf {
+    let (yaml, yml) = (layout.config_yaml(), layout.config_yml());
+    if !yaml.exists() && yml.exists() { yml } else { yaml }
+}
+
+fn project_config(root: &Node, name: &str) -> ProjectConfig {
+    let mut warnings = Vec::new();
+    let schema = root.get("schema").and_then(|node| match node.as_text() {
+        Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
+        _ => {
+            warnings.push(format!("{name}: schema: expected a text that is not empty; ignored"));
+            None
+        }
+    });
+    let batch = root.get("batch").map(Layer::from_project).map(|(layer, issues)| {
+        warnings.extend(issues.iter().map(|issue| format!("{name}: {issue}; ignored")));
+        layer
+    });
+    ProjectConfig {
+        schema: schema.unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
+        batch: batch.unwrap_or_default(),
+        warnings,
+    }
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change is done, in the order in which it fails fastest.
+#
+#   tests/run.sh                      all stages but the recorded cases
+#   tests/run.sh --conformance DIR    those too: DIR holds run.py and one folder a case
+#   tests/run.sh --only STAGE         one stage: fmt, clippy, tests, doctests, docs, deny, release, conformance, sample
+#
+# Needs Rust, git, bash and python3. Installs what else
+# is missing: cargo-nextest, cargo-deny and, on Debian-like machines, those of the first list but Rust, and a C linker.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+conformance=""
+only=""
+while [ $# -gt 0 ]; do
+    case $1 in
+        --conformance) conformance=${2:?--conformance takes a folder}; shift 2 ;;
+        --only) only=${2:?--only takes a stage}; shift 2 ;;
+        *) echo "tests/run.sh: unknown argument $1" >&2; exit 2 ;;
+    esac
+done
+
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}
+export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+target=${CARGO_TARGET_DIR:-target}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+install_missing() {
+    if ! has cc || ! has git || ! has python3; then
+        local root=""
+        [ "$(id -u)" -eq 0 ] || root=sudo
+        $root apt-get update
+        DEBIAN_FRONTEND=noninteractive $root apt-get install --yes --no-install-recommends gcc libc6-dev git python3
+    fi
+    has cargo-nextest || cargo install --locked cargo-nextest
+    has cargo-deny || cargo install --locked cargo-deny --version 0.20.2
+    cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+    cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+}
+
+fmt() { cargo fmt --all --check; }
+clippy() { cargo clippy --locked --workspace --all-targets -- --deny warnings; }
+tests() { cargo nextest run --locked --workspace; }
+doctests() { cargo test --locked --workspace --doc; }
+docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --workspace --no-deps; }
+deny() { cargo deny --locked check bans licenses sources; }
+# By package, not by workspace: the tests build ratchet with crash points, and a workspace build would share them.
+release() { cargo build --locked --release -p ratchet --bin ratchet; }
+conformance() {
+    if [ -z "$conformance" ]; then
+        echo "no folder of recorded cases given, none run"
+        return
+    fi
+    python3 tests/conformance/check.py --cases "$conformance" --bin "$target/release/ratchet"
+}
+sample() {
+    cargo build --locked --release -p ratchet-tests --bin sample_agent
+    # Built again by package, so that the crash points of the build above are not in it.
+    release
+    RATCHET_BIN_DIR=$(cd "$target/release" && pwd) fixtures/sample/run.sh
+}
+
+stage() {
+    local started=$SECONDS
+    printf '\n=== %s\n' "$1"
+    "$1"
+    printf '=== %s: %d s\n' "$1" $((SECONDS - started))
+}
+
+install_missing
+if [ -n "$only" ]; then
+    case $only in
+        fmt | clippy | tests | doctests | docs | deny | release | conformance | sample) stage "$only" ;;
+        *) echo "tests/run.sh: no stage $only" >&2; exit 2 ;;
+    esac
+    exit
+fi
+for name in fmt clippy tests doctests docs deny release conformance sample; do
+    stage "$name"
+done
+printf '\nall hold, %d s\n' "$SECONDS"
