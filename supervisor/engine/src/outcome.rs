@@ -134,8 +134,19 @@ pub struct Verdict {
     pub entry_kind: EntryKind,
     /// The text of the outcome entry.
     pub entry_message: String,
-    /// The agent itself asked: it reported a blocker or wants input.
-    pub is_question: bool,
+    /// What blocked the step, if it is blocked.
+    pub blocked_by: BlockedBy,
+}
+
+/// What blocks a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockedBy {
+    /// The agent itself: it reported a blocker or wants input.
+    Agent,
+    /// A person, who stopped the step, or whose settings kept it from starting.
+    Person,
+    /// How it ended, or what the disk shows.
+    Evidence,
 }
 
 /// The public result of one step (spec `step-and-outcome` 8).

@@ -155,6 +155,7 @@ impl Project {
                 feedback: None,
                 approved: None,
                 transition: running_kind(step),
+                retry: false,
             });
             Ok(state.write(writer)?)
         })

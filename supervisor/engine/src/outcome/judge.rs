@@ -2,7 +2,7 @@
 
 use super::attribution;
 use super::evidence;
-use super::{Report, Session, StepResult, StepState, Subject, Verdict};
+use super::{BlockedBy, Report, Session, SessionEnd, StepResult, StepState, Subject, Verdict};
 use crate::approval::parks_for_approval;
 use crate::journal::EntryKind;
 use crate::transition::StepKind;
@@ -34,8 +34,24 @@ pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     result.agent_override = session.via.is_some();
     result.spawn_id = Some(session.spawn.clone());
     result.notes.extend(session.end.note().map(ToOwned::to_owned));
-    let is_question = session.reports.iter().any(|report| is_question(report.kind));
-    Verdict { result, entry_kind, entry_message, is_question }
+    Verdict { result, entry_kind, entry_message, blocked_by: blocked_by(session) }
+}
+
+fn blocked_by(session: &Session) -> BlockedBy {
+    if session.reports.iter().any(|report| is_question(report.kind)) {
+        return BlockedBy::Agent;
+    }
+    match session.end {
+        SessionEnd::Stopped { .. } => BlockedBy::Person,
+        SessionEnd::Exited(_)
+        | SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. }
+        | SessionEnd::Lost { .. } => BlockedBy::Evidence,
+    }
 }
 
 fn conclude(subject: &Subject, session: &Session) -> Conclusion {

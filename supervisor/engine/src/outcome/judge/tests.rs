@@ -92,7 +92,7 @@ fn a_corroborated_completion_advances_and_points_at_its_entries() {
     assert_eq!((entry.kind, entry.message.as_str()), (EntryKind::Completion, "planned"));
     assert_eq!(entry.transition, Some(StepKind::Propose));
     assert_eq!(entry.spawn.as_ref().map(SpawnId::as_str), Some("s1"));
-    assert_eq!(park_after(&verdict.result), ParkChange::Clear);
+    assert_eq!(park_after(&verdict.result, verdict.blocked_by), ParkChange::Clear);
 }
 
 #[test]
@@ -369,7 +369,9 @@ fn a_named_model_is_hinted_at_when_the_agent_failed_at_once() {
     assert_eq!(blocker(&verdict.result), format!("{plain} {hint}"));
     assert_eq!(verdict.entry_message, format!("Agent failed during apply. {hint}"));
     assert_eq!(verdict.result.detail, Some(format!("{hint}\n\nno such thing")));
-    let ParkChange::Set(park) = park_after(&verdict.result) else { panic!("not parked") };
+    let ParkChange::Set(park) = park_after(&verdict.result, verdict.blocked_by) else {
+        panic!("not parked")
+    };
     assert!(park.reason.contains("gpt-x"));
 }
 
@@ -451,7 +453,9 @@ fn a_gate_parks_a_completion_that_holds() {
     assert_eq!(verdict.result.approval_request.as_deref(), Some("two tasks planned"));
     assert_eq!(verdict.entry_message, "Propose complete; awaiting approval.");
     assert_eq!(verdict.entry_kind, EntryKind::Completion);
-    let ParkChange::Set(park) = park_after(&verdict.result) else { panic!("not parked") };
+    let ParkChange::Set(park) = park_after(&verdict.result, verdict.blocked_by) else {
+        panic!("not parked")
+    };
     assert_eq!((park.reason.as_str(), park.transition), ("two tasks planned", StepKind::Propose));
     let session = on_disk(plan(0, 2), plan(2, 2), said("woven"));
     let apply =
