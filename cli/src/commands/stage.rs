@@ -4,6 +4,7 @@
 
 use std::num::NonZeroUsize;
 use std::pin::pin;
+use std::time::Duration;
 
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
@@ -25,6 +26,9 @@ use crate::ui::Ui;
 
 /// A command runs one step at a time, so there is never more than one.
 const LOCAL_CAPACITY: NonZeroUsize = NonZeroUsize::MIN;
+
+/// How long a person who has signalled twice waits at most for the stop to be on disk, so that nothing goes on unseen.
+const LONGEST_ASKING: Duration = Duration::from_secs(2);
 
 /// A running supervisor and what stands between it and the person.
 pub(crate) struct Stage {
@@ -120,15 +124,19 @@ fn options() -> Result<Options, Failure> {
     })
 }
 
-/// Asks the supervisor to stop; a second signal does not wait for that.
+/// Asks the supervisor to stop. A second signal does not wait for the step's end, only for the request to be made.
 async fn stop(supervisor: &Supervisor, signals: &mut Signals, ui: Ui, signal: Signal) {
     ui.tell(|page| {
         page.tone(Tone::Warn, format_args!("{}: stopping the step", signal.name()));
         page.tone(Tone::Dim, " (again to leave at once; the step is stopped all the same)").end();
     });
+    let mut asked = pin!(supervisor.stop_steps(StopReason::Interrupt));
     tokio::select! {
-        () = supervisor.stop_steps(StopReason::Interrupt) => {}
-        again = signals.next() => leave_at_once(again),
+        () = &mut asked => {}
+        again = signals.next() => {
+            let _asked_or_late = tokio::time::timeout(LONGEST_ASKING, asked).await;
+            leave_at_once(again);
+        }
     }
 }
 
