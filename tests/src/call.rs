@@ -97,7 +97,9 @@ impl Call {
             .stderr(stderr.try_clone().expect("a descriptor"))
             .process_group(0)
             .spawn()
-            .unwrap_or_else(|error| panic!("cannot start {}: {error}", self.words_as_text().join(" ")));
+            .unwrap_or_else(|error| {
+                panic!("cannot start {}: {error}", self.words_as_text().join(" "))
+            });
         Running {
             child,
             stdout,

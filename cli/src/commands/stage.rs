@@ -19,7 +19,7 @@ use crate::SHIM;
 use crate::args::Format;
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
-use crate::live::{self, CtrlC};
+use crate::live::{self, CtrlC, Told};
 use crate::render::page::Tone;
 use crate::signals::{Signal, Signals};
 use crate::ui::Ui;
@@ -37,6 +37,7 @@ pub(crate) struct Stage {
     asked: Option<Signal>,
     ui: Ui,
     format: Format,
+    told: Told,
 }
 
 /// Starts the supervisor, has `play` use it, and ends it. Returns what `play` returns, and the signal if one came.
@@ -55,7 +56,8 @@ pub(crate) fn play<T>(
     runtime.block_on(async {
         let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
         let supervisor = Supervisor::start(project, options);
-        let mut stage = Stage { supervisor, signals, asked: None, ui, format };
+        let mut stage =
+            Stage { supervisor, signals, asked: None, ui, format, told: Told::default() };
         let played = play(&mut stage).await;
         let asked = stage.asked;
         played.map(|answer| (answer, asked))
@@ -86,9 +88,9 @@ impl Stage {
         work: impl AsyncFnOnce(&Supervisor, EventSink) -> Result<T, ratchet_supervisor::Error>,
     ) -> Result<T, Failure> {
         let (sink, events) = mpsc::channel(EVENT_BACKLOG);
-        let (ui, format) = (self.ui, self.format);
+        let (ui, format, told) = (self.ui, self.format, self.told.clone());
         let shown =
-            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops));
+            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops, told));
         let mut work = pin!(async {
             let done = work(&self.supervisor, sink).await;
             // The sink is gone, so the last output is on its way; the answer comes after it.
