@@ -7,7 +7,7 @@ use crate::directory::SpawnDir;
 use crate::record::ExitRecord;
 use crate::spool::{Frame, Position, SpoolError, SpoolReader};
 use crate::standing::{Lost, Standing, standing};
-use crate::watch::{News, Watch};
+use crate::watch::{News, Spool, Watch};
 
 /// What an attachment tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,9 +104,11 @@ impl Attachment {
 
     fn next_frame(&mut self) -> Result<Option<Frame>, AttachError> {
         if !self.reader.is_open() {
-            // Watched first and read then, or what is written in between would be missed.
-            self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)?;
-            self.reader.open(&self.dir).map_err(AttachError::Watch)?;
+            // Heard first and read then, or what is written in between would be missed.
+            match self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)? {
+                Spool::NotThere => return Ok(None),
+                Spool::Heard => self.reader.open(&self.dir).map_err(AttachError::Watch)?,
+            }
         }
         Ok(self.reader.next_frame()?)
     }

@@ -46,6 +46,11 @@ pub(crate) fn over(what: &str, ours: Duration, baseline: Duration, bar: Duration
     }
 }
 
+/// A duration beside its baseline; the duration itself must stay below the bar.
+pub(crate) fn within(what: &str, ours: Duration, baseline: Duration, bar: Duration) -> Line {
+    Line { holds: ours <= bar, ..over(what, ours, baseline, bar) }
+}
+
 /// A value that must stay below its bar.
 pub(crate) fn at_most(what: &str, ours: f64, bar: f64, unit: &str) -> Line {
     Line {

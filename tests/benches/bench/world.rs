@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use ratchet_tests::script::SCRIPT_VAR;
 use ratchet_tests::{Manifest, Phase, Programs, Script, TestEnv};
 
 const PROGRAMS: Programs = Programs {
@@ -67,6 +68,14 @@ impl World {
         command
     }
 
+    /// `batch apply` with `claude`, which obeys a script.
+    pub(crate) fn apply_claude(&self, env: &TestEnv, script: &Script) -> Command {
+        env.install_agent("claude");
+        let mut command = self.command(env, &["batch", "apply"]);
+        command.env(SCRIPT_VAR, env.script(script));
+        command
+    }
+
     /// The agent alone, as the shell that `batch apply` starts would run it.
     pub(crate) fn bare_agent(&self, env: &TestEnv, script: &Script) -> Command {
         let line = format!("exec {}", env.agent(script));
@@ -84,14 +93,31 @@ fn release_folder() -> Result<PathBuf> {
         .to_owned())
 }
 
-/// Lines of about 200 bytes each, as agents write them.
+/// Lines of about 200 bytes each: of ten, six are an agent's reports, three conclude a step, and one is a proof.
 fn journal(names: &[String], entries: usize) -> String {
-    let mut text = String::with_capacity(entries * 210);
+    let mut text = String::with_capacity(entries * 240);
     for number in 0..entries {
         let name = &names[number % names.len()];
+        let (key, kind, more) = match number % 10 {
+            0..6 => (name.clone(), "progress", String::new()),
+            6..9 => {
+                let step = ["propose", "apply", "verify"][number % 3];
+                let more = format!(
+                    ",\"transition\":\"{step}\",\"spawn\":\"01a22e77-eee5-748b-a865-{number:012}\""
+                );
+                (name.clone(), "completion", more)
+            }
+            _ => {
+                let phase = number % 7;
+                let more = format!(
+                    ",\"proof\":{{\"phase\":\"early-{phase}\",\"passed\":true,\"gatePassed\":true,\"policy\":\"hard-gate\",\"reason\":\"pass-condition-met\",\"detail\":\"exit code 0\"}}"
+                );
+                (format!("proof-of-work:early-{phase}"), "proof-of-work", more)
+            }
+        };
         let _infallible = writeln!(
             text,
-            "{{\"at\":\"2026-01-02T03:04:{:02}.{:03}Z\",\"change\":\"{name}\",\"kind\":\"progress\",\"message\":\"step {number}: read the plan, changed two files, ran the tests of the module and looked at what they said\"}}",
+            "{{\"at\":\"2026-01-02T03:04:{:02}.{:03}Z\",\"change\":\"{key}\",\"kind\":\"{kind}\",\"message\":\"step {number}: read the plan, changed two files, ran the tests and looked at what they said\"{more}}}",
             number / 1000 % 60,
             number % 1000
         );
