@@ -47,10 +47,10 @@ pub enum Error {
         names: Vec<BatchName>,
     },
     /// A new batch cannot have this name.
-    #[error("{source} (batch names use kebab-case)")]
+    #[error("{rule} (batch names use kebab-case)")]
     BadBatchName {
         /// Which rule it breaks.
-        source: NameError,
+        rule: NameError,
     },
     /// A new batch has the name of an old one.
     #[error("Batch '{name}' already exists at {}", path.display())]

@@ -11,6 +11,7 @@ mod bad_input;
 mod config;
 mod crash;
 mod decompose;
+mod golden;
 mod house_rules;
 mod life_cycle;
 mod list;

@@ -29,7 +29,7 @@ impl Project {
     /// # Errors
     /// [`Error::BadBatchName`] or [`Error::BatchExists`]; then nothing was written.
     pub fn create_batch(&self, name: &str) -> Result<CreatedBatch, Error> {
-        let name = BatchName::parse_new(name).map_err(|source| Error::BadBatchName { source })?;
+        let name = BatchName::parse_new(name).map_err(|rule| Error::BadBatchName { rule })?;
         let path = self.layout().manifest(&name);
         let exists = || Error::BatchExists { name: name.clone(), path: path.clone() };
         if path.exists() || name.as_str() == ARCHIVE {
