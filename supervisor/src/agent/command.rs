@@ -153,6 +153,14 @@ impl CommandFile {
         Some(Self { tool, id, path: path(tool, id, roots) })
     }
 
+    /// Says where the file is, as the agent sees it: from its working directory, the project root, if it is below that.
+    /// `None` if it has no place, which [`Self::guarantee`] refuses.
+    #[must_use]
+    pub fn as_seen(&self, roots: &Roots) -> Option<String> {
+        let path = self.path.as_ref()?;
+        Some(path.strip_prefix(&roots.project).unwrap_or(path).display().to_string())
+    }
+
     /// Makes sure that the command is where the agent will look for it, before anything is spawned.
     ///
     /// # Errors
