@@ -16,7 +16,7 @@ use ratchet_engine::transition::StepKind;
 
 use crate::actor::message::Report;
 use crate::agent::Agent;
-use crate::agent::failure::{EarlyEnd, argument_mismatch};
+use crate::agent::failure::{EarlyEnd, Failure, argument_mismatch};
 use crate::error::Error;
 use crate::fault::{self, Point};
 use crate::house::House;
@@ -99,6 +99,7 @@ fn conclude_step(
         None => None,
     };
     let hint = argument_hint(task, &seen);
+    let account = account(task, &seen);
     let session = Session {
         spawn: inflight.spawn.clone(),
         agent: task.agent.clone(),
@@ -106,6 +107,7 @@ fn conclude_step(
         reports: reports(&run, &inflight.key, inflight.journal_count)?,
         before: task.before,
         after,
+        account,
         stdout: seen.stdout,
         stderr: seen.stderr,
         via: task.via,
@@ -195,6 +197,23 @@ fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionRepor
             Some(SessionReport { index, kind: entry.kind()?, message })
         })
         .collect())
+}
+
+/// Gives what the agent said of its own failure, or what its exit code is known to mean.
+fn account(task: &StepTask, seen: &Seen) -> Option<String> {
+    let agent = Agent::find(&task.agent).ok().filter(|_| task.via.is_none())?;
+    let by_code = match seen.end {
+        SessionEnd::Exited(code) => Failure::from_exit(agent, code),
+        SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Stopped { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. }
+        | SessionEnd::Lost { .. } => None,
+    };
+    seen.facts.account(by_code)
 }
 
 /// Says whether the agent's arguments may not fit its installed version.

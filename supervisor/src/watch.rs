@@ -29,7 +29,7 @@ const LINGER: Duration = Duration::from_secs(5);
 pub(crate) struct Seen {
     /// How it ended.
     pub(crate) end: SessionEnd,
-    /// The head of its standard output.
+    /// The head of its standard output, its events made readable.
     pub(crate) stdout: String,
     /// The head of its standard error.
     pub(crate) stderr: String,
@@ -143,11 +143,11 @@ impl Watch {
         };
         match stream {
             Stream::Stdout => {
-                self.stdout.take(&frame.bytes);
                 if let Some(matcher) = &mut self.matcher {
                     matcher.feed(&frame.bytes);
                 }
-                self.stream.push(&frame.bytes, &mut |_| {});
+                let Self { stream, stdout, .. } = self;
+                stream.push(&frame.bytes, &mut |event| stdout.take_event(&event));
                 if self.linger.is_none() && self.stream.facts().last_word.is_some() {
                     self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
                 }
@@ -190,7 +190,8 @@ impl Watch {
             // It is gone or about to go; waiting keeps no zombie. Its exit record says all there is to say.
             tokio::task::spawn_blocking(move || shim.wait());
         }
-        self.stream.finish(&mut |_| {});
+        let Self { stream, stdout, .. } = &mut self;
+        stream.finish(&mut |event| stdout.take_event(&event));
         Seen {
             finding: self.matcher.map(|matcher| matcher.finish(&end)),
             end,
@@ -239,7 +240,9 @@ fn word(limit: TimeLimit) -> &'static str {
 /// Says what a person should know about an end, beyond how it was.
 fn notes(record: &ExitRecord) -> Vec<String> {
     let mut notes = Vec::new();
-    if !record.strays.is_empty() {
+    // What a stop finds is no fault of the agent's: it had no time to end its own.
+    let by_itself = matches!(record.end, End::Exited { .. } | End::Signaled { .. });
+    if by_itself && !record.strays.is_empty() {
         notes.push(strays_note(&record.strays));
     }
     if !record.leftover.is_empty() {

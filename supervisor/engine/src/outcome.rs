@@ -103,9 +103,11 @@ pub struct Session {
     pub before: Option<ChangeFacts>,
     /// The change after it.
     pub after: Option<ChangeFacts>,
-    /// The end of its standard output, decoded with replacement; bounded by the supervisor.
+    /// What the agent itself said of its failure, if it did; shown, never judged by.
+    pub account: Option<String>,
+    /// The head of its standard output as a person reads it, decoded with replacement; bounded by the supervisor.
     pub stdout: String,
-    /// The end of its standard error, likewise.
+    /// The head of its standard error, likewise.
     pub stderr: String,
     /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
     pub via: Option<Via>,

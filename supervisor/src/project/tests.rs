@@ -453,7 +453,7 @@ fn nothing_is_put_away_while_a_step_runs_or_is_not_concluded() {
         json!({"phase": "p1", "proof": {"kind": "integration", "run": "true", "pass": ""}});
     let task = json!({"proof": {"proving": proving, "policy": "warn"}});
     let intent = json!({"version": 1, "spawn": "s1", "key": "proof-of-work:p1", "task": task,
-        "journalCount": 0, "locus": "local", "startedAt": ""});
+        "journalCount": 0, "locus": "local", "spawns": "/h", "startedAt": ""});
     site.put("batches/shop/run/inflight.json", &intent.to_string());
     assert_eq!(site.project.archive_batch(&shop()).unwrap_err().code(), "step-unfinished");
     assert!(site.exists("batches/shop/batch.yaml"));

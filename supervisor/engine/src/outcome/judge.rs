@@ -34,6 +34,7 @@ pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     result.agent_override = session.via.is_some();
     result.spawn_id = Some(session.spawn.clone());
     result.notes.extend(session.end.note().map(ToOwned::to_owned));
+    result.notes.extend(account_note(result.state, session));
     Verdict { result, entry_kind, entry_message, blocked_by: blocked_by(session) }
 }
 
@@ -94,6 +95,7 @@ fn failed(kind: StepKind, session: &Session, how: &str) -> Conclusion {
     let blocker = format!("Agent {how} without reporting completion.");
     let message = session.end.failure_message(kind);
     let tail = transcript(&session.stderr, &session.stdout);
+    let tail = with_account(session, tail);
     let tail = match session.end.reason() {
         Some(reason) => joined(reason, &tail),
         None => tail,
@@ -132,7 +134,7 @@ fn completed(subject: &Subject, completion: &Report) -> Conclusion {
 
 /// Branch 4: a good end without a word. What lies on disk is told and never believed.
 fn silent(kind: StepKind, session: &Session) -> Conclusion {
-    let tail = transcript(&session.stdout, &session.stderr);
+    let tail = with_account(session, transcript(&session.stdout, &session.stderr));
     match evidence::progress(kind, session) {
         Some(progress) => {
             let text = format!(
@@ -188,6 +190,21 @@ fn transcript(first: &str, second: &str) -> String {
         None => text.to_owned(),
         Some((cut, _)) => format!("{}… (truncated)", &text[..cut]),
     }
+}
+
+/// The agent's own words about its failure come before its output, which says it late or in other words.
+fn with_account(session: &Session, tail: String) -> String {
+    match &session.account {
+        Some(account) => joined(account, &tail),
+        None => tail,
+    }
+}
+
+/// Tells a person why an agent failed, by its own account; a question or an approval tells more.
+fn account_note(state: StepState, session: &Session) -> Option<String> {
+    let asked = session.reports.iter().any(|report| is_question(report.kind));
+    let account = session.account.as_ref()?;
+    (state == StepState::Blocked && !asked).then(|| format!("{} said: {account}", session.agent))
 }
 
 fn joined(head: &str, tail: &str) -> String {

@@ -56,6 +56,7 @@ fn session(end: SessionEnd, reports: &[(EntryKind, &str)]) -> Session {
             .collect(),
         before: Some(ChangeFacts::default()),
         after: Some(ChangeFacts::default()),
+        account: None,
         stdout: String::new(),
         stderr: String::new(),
         via: None,
@@ -432,6 +433,32 @@ fn an_option_that_the_agent_does_not_know_is_named_instead_of_the_model() {
     }
     session.end = SessionEnd::Signaled("SIGKILL".to_owned());
     assert!(!blocker(&judged(&step(Transition::Apply), &session)).contains("--full-auto"));
+}
+
+#[test]
+fn an_agents_own_account_of_its_failure_comes_first_in_the_detail() {
+    let mut session = session(SessionEnd::Exited(1), &[]);
+    session.account = Some("a usage limit was reached: try later".to_owned());
+    session.stdout = "I begin.".to_owned();
+    for end in [SessionEnd::Exited(1), SessionEnd::Exited(0)] {
+        let result = judged(&step(Transition::Apply), &Session { end, ..session.clone() });
+        let detail = result.detail.as_deref().unwrap();
+        assert_eq!(detail, "a usage limit was reached: try later\n\nI begin.");
+        assert_eq!(result.notes, ["codex said: a usage limit was reached: try later"]);
+        assert!(!blocker(&result).contains("limit"), "the blocker claims no cause");
+    }
+}
+
+#[test]
+fn an_account_of_a_failure_changes_no_outcome() {
+    let mut session = on_disk(ChangeFacts::default(), plan(0, 2), said("two tasks planned"));
+    session.account = Some("the model's provider has trouble".to_owned());
+    let result = judged(&step(Transition::Propose), &session);
+    assert_eq!((result.state, result.notes.len()), (StepState::Advanced, 0));
+    let mut asked = self::session(SessionEnd::Exited(1), &[(EntryKind::Blocker, "which port?")]);
+    asked.account = session.account;
+    let result = judged(&step(Transition::Propose), &asked);
+    assert_eq!((blocker(&result), result.notes.len()), ("which port?", 0));
 }
 
 // B-P10
