@@ -7,7 +7,7 @@ use crate::directory::SpawnDir;
 use crate::record::ExitRecord;
 use crate::spool::{Frame, Position, SpoolError, SpoolReader};
 use crate::standing::{Lost, Standing, standing};
-use crate::watch::{News, Watch};
+use crate::watch::{News, Spool, Watch};
 
 /// What an attachment tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,9 +103,11 @@ impl Attachment {
     }
 
     fn next_frame(&mut self) -> Result<Option<Frame>, AttachError> {
-        if !self.reader.is_open() {
-            // Watched first and read then, or what is written in between would be missed.
-            self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)?;
+        // Listened to first and opened then, or what is written in between would be missed. A spool that appears just
+        // after it was not found to listen to is not opened before the next look, which its appearing brings about.
+        if !self.reader.is_open()
+            && self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)? == Spool::Heard
+        {
             self.reader.open(&self.dir).map_err(AttachError::Watch)?;
         }
         Ok(self.reader.next_frame()?)
@@ -119,5 +121,69 @@ impl Attachment {
             Standing::Lost(lost) => Outlook::Over(Event::Lost(lost)),
         };
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::SpawnId;
+    use crate::request::{Limits, Request, Stdin};
+    use crate::spool::{OPENING, Stream, encode_header};
+
+    fn asked(root: &std::path::Path, id: &str) -> SpawnDir {
+        let request = Request {
+            id: SpawnId::parse(id).unwrap(),
+            argv: vec!["true".into()],
+            cwd: "/".into(),
+            stdin: Stdin::Null,
+            limits: Limits::default(),
+        };
+        SpawnDir::create(root, &request).unwrap()
+    }
+
+    fn print(spool: &mut File, word: &[u8]) {
+        spool.write_all(&encode_header(Stream::Stdout, word.len(), 0)).unwrap();
+        spool.write_all(word).unwrap();
+    }
+
+    async fn hear(attachment: &mut Attachment) -> Vec<u8> {
+        let heard = tokio::time::timeout(Duration::from_secs(20), attachment.next()).await;
+        match heard.expect("output that nobody hears").unwrap() {
+            Event::Frame(frame) => frame.bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The spool may come into being between any two calls of the first look. No call waits, so many rounds are quick.
+    #[tokio::test]
+    async fn output_is_heard_when_it_comes_however_the_first_look_falls_on_its_beginning() {
+        let root = tempfile::tempdir().unwrap();
+        for round in 0..1000 {
+            let dir = asked(root.path(), &round.to_string());
+            let mut attachment = Attachment::open(&dir, Position::START).unwrap();
+            let (here, file) = (Arc::new(AtomicBool::new(false)), dir.spool_file());
+            let there = Arc::clone(&here);
+            let shim = std::thread::spawn(move || {
+                while !there.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                // Each round begins a little later in the look.
+                (0..round * 4).for_each(|_| std::hint::spin_loop());
+                let mut spool = File::create(file).unwrap();
+                spool.write_all(OPENING).unwrap();
+                print(&mut spool, b"one");
+                spool
+            });
+            here.store(true, Ordering::Release);
+            assert_eq!(hear(&mut attachment).await, b"one");
+            print(&mut shim.join().unwrap(), b"two");
+            assert_eq!(hear(&mut attachment).await, b"two");
+        }
     }
 }

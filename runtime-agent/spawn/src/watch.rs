@@ -35,8 +35,9 @@ pub(crate) struct Watch {
     spool: Spool,
 }
 
+/// Whether the growth of a spool is heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spool {
+pub(crate) enum Spool {
     NotThere,
     Heard,
 }
@@ -63,12 +64,12 @@ impl Watch {
     }
 
     /// Listens to the spool too, if it is there.
-    pub(crate) fn listen_to_spool(&mut self, dir: &SpawnDir) -> io::Result<()> {
+    pub(crate) fn listen_to_spool(&mut self, dir: &SpawnDir) -> io::Result<Spool> {
         if self.spool == Spool::NotThere {
             self.spool =
                 self.listen_if_there(&dir.spool_file(), WatchFlags::MODIFY, News::Output)?;
         }
-        Ok(())
+        Ok(self.spool)
     }
 
     /// Waits for news. Safe to drop: what was not heard is still there.
