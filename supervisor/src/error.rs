@@ -294,6 +294,18 @@ impl Error {
     }
 }
 
+/// Gives an error with its causes, for places that keep text.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
 fn file_code(error: &FileError) -> &'static str {
     match error {
         FileError::WrongKind { .. } => "file-of-wrong-kind",

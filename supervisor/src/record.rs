@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ratchet_engine::journal::{Entry, EntryKind};
-use ratchet_engine::name::{ChangeName, StepKey};
+use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
 use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
 use ratchet_engine::proof::ProofRecord;
@@ -81,8 +81,11 @@ fn conclude_step(
     let layout = house.project.layout();
     let after = match &task.change {
         Some(change) => {
-            stamp(house, change, task.subject.kind)?;
-            Some(change::facts_of(layout, change)?)
+            let facts = change::facts_of(layout, change)?;
+            if task.subject.kind == StepKind::Propose && facts.exists {
+                change::stamp(layout, change, SCHEMA, &house.project.now().date())?;
+            }
+            Some(facts)
         }
         None => None,
     };
@@ -161,15 +164,6 @@ fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionRepor
             Some(SessionReport { index, kind: entry.kind()?, message })
         })
         .collect())
-}
-
-/// Gives a change its `.ratchet.yaml` after a propose, if it has none (spec `step-and-outcome` 3).
-fn stamp(house: &House, name: &ChangeName, kind: StepKind) -> Result<(), Error> {
-    let layout = house.project.layout();
-    if kind == StepKind::Propose && layout.change(name).dir().is_dir() {
-        change::stamp(layout, name, SCHEMA, &house.project.now().date())?;
-    }
-    Ok(())
 }
 
 /// Says whether the agent's arguments may not fit its installed version.

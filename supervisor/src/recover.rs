@@ -14,7 +14,7 @@ pub(crate) enum Found {
     /// No intent, or one that came to nothing.
     Nothing,
     /// A spawn that runs, has ended or was lost: it is watched to its end, judged and recorded.
-    Spawn(Box<Inflight>, Placed),
+    Spawn(Box<(Inflight, Placed)>),
 }
 
 /// Looks for the intent of an earlier call.
@@ -31,7 +31,7 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
         Standing::NeverStarted | Standing::Abandoned => forget(house, home, &inflight),
         Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_) => {
             let placed = attach(dir)?;
-            Ok(Found::Spawn(Box::new(inflight), placed))
+            Ok(Found::Spawn(Box::new((inflight, placed))))
         }
     }
 }

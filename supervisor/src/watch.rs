@@ -17,6 +17,7 @@ use tokio::time::Sleep;
 
 use self::excerpt::Excerpt;
 use crate::agent::stream::{AgentStream, StreamFacts, StreamFormat};
+use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent, Stream};
 use crate::request::StopReason;
 
@@ -90,7 +91,7 @@ impl Watch {
     }
 
     /// Watches until nothing of the command is left.
-    pub(crate) async fn to_the_end(mut self) -> Seen {
+    pub(crate) async fn until_the_end(mut self) -> Seen {
         loop {
             match self.wake().await {
                 Wake::Spool(Ok(Event::Frame(frame))) => self.take(frame).await,
@@ -100,7 +101,8 @@ impl Watch {
                     return self.finish(lost_end("it was given up before it started"), None);
                 }
                 Wake::Spool(Err(error)) => {
-                    let reason = format!("its output can no longer be followed: {}", chain(&error));
+                    let reason =
+                        format!("its output can no longer be followed: {}", with_causes(&error));
                     return self.finish(lost_end(&reason), None);
                 }
                 Wake::LingeredTooLong => self.end_lingerer(),
@@ -251,16 +253,4 @@ fn strays_note(strays: &[ratchet_spawn::Stray]) -> String {
 
 fn named(stray: &ratchet_spawn::Stray) -> String {
     format!("{} ({})", stray.comm, stray.pid)
-}
-
-/// Gives an error with its causes, for places that keep text.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -1,5 +1,6 @@
 //! `batch apply` as a command: what it prints, what it refuses, what it leaves.
 
+use ratchet_tests::script::SCRIPT_VAR;
 use ratchet_tests::{Action, Manifest, Phase, Script};
 use serde_json::Value;
 
@@ -37,7 +38,7 @@ fn the_json_document_is_the_step_alone_and_live_output_goes_to_standard_error() 
     assert!(finished.stderr().contains("not\": \"the result"), "{finished}");
 }
 
-// B-K15
+// B-K15 B-Q19
 #[test]
 fn each_line_of_the_agent_is_on_the_terminal_while_it_works() {
     let env = shop();
@@ -268,11 +269,13 @@ fn the_agent_gets_the_allowed_variables_and_no_others() {
     ] {
         assert!(has(entry), "{entry} did not arrive:\n{text}");
     }
-    assert!(!text.contains("PLANTED_SECRET") && !text.contains("ABSENT"), "{text}");
-    assert!(text.contains("\0PATH=") || text.starts_with("PATH="));
+    for name in ["PLANTED_SECRET=", "ABSENT="] {
+        assert!(!text.split('\0').any(|variable| variable.starts_with(name)), "{name} in\n{text}");
+    }
+    assert!(text.split('\0').any(|variable| variable.starts_with("PATH=")), "{text}");
 }
 
-// B-D14 B-P01 B-P04 B-O02 B-O08 B-E37
+// B-D14 B-D15 B-P01 B-P04 B-O02 B-O08 B-E37
 #[test]
 fn an_installed_agent_is_called_with_its_own_flags_and_its_own_command_file() {
     let env = shop();
@@ -284,10 +287,7 @@ fn an_installed_agent_is_called_with_its_own_flags_and_its_own_command_file() {
         Action::Plan { change: None, tasks: 1 },
         Action::complete("planned"),
     ]);
-    let step = env
-        .ratchet(["batch", "apply"])
-        .var(ratchet_tests::script::SCRIPT_VAR, env.script(&script))
-        .json();
+    let step = env.ratchet(["batch", "apply"]).var(SCRIPT_VAR, env.script(&script)).json();
     assert_eq!(step["state"], "advanced", "{step:#}");
     assert_eq!(step.get("agentOverride"), None::<&Value>);
     assert!(env.read("arguments").contains("stream-json"), "{}", env.read("arguments"));
@@ -311,9 +311,7 @@ fn a_stage_map_sends_each_step_to_its_own_agent() {
         ])
     };
     let run = |script: &Script| {
-        env.ratchet(["batch", "apply"])
-            .var(ratchet_tests::script::SCRIPT_VAR, env.script(script))
-            .json()
+        env.ratchet(["batch", "apply"]).var(SCRIPT_VAR, env.script(script)).json()
     };
     run(&honest(Action::Plan { change: None, tasks: 1 }));
     assert!(
@@ -329,4 +327,59 @@ fn a_stage_map_sends_each_step_to_its_own_agent() {
         "apply was not codex's: {arguments}"
     );
     assert!(env.read("prompt").contains("rct-apply") && !env.read("prompt").contains("/rct:apply"));
+}
+
+/// What a real agent prints: a line that is no event, a piece of prose, a tool, the end.
+const EVENTS: [&str; 4] = [
+    "this is no event",
+    r#"{"type":"assistant","message":{"content":[{"type":"text","text":"I look around."}]}}"#,
+    r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"src/cart.sh"}}]}}"#,
+    r#"{"type":"result","subtype":"success","is_error":false,"result":"planned"}"#,
+];
+
+// B-K18 B-K19
+#[test]
+fn events_are_shown_as_prose_and_kept_as_they_came() {
+    let env = shop();
+    env.install_agent("claude");
+    let script = Script::always(
+        [Action::ReadPrompt]
+            .into_iter()
+            .chain(EVENTS.map(Action::say))
+            .chain([Action::Plan { change: None, tasks: 1 }, Action::complete("planned")]),
+    );
+    let call = |call: ratchet_tests::Call| call.var(SCRIPT_VAR, env.script(&script));
+    let shown = call(env.ratchet(["batch", "apply"])).ok();
+    let shown = shown.says("this is no event").says("I look around.").says("src/cart.sh");
+    assert!(!shown.stdout().contains("tool_use"), "events are not for people:\n{shown}");
+    let kept = env.ratchet(["batch", "log", "--last", "--raw"]).ok();
+    assert_eq!(kept.stdout(), EVENTS.map(|line| format!("{line}\n")).concat());
+
+    // A stand-in's lines are its own, whatever they look like.
+    env.add_done("shop", "add-api");
+    env.add_batch(&Manifest::of_changes("other", &["else"]));
+    env.ratchet(["batch", "apply", "other"]).agent(&env.agent(&script)).ok().says("tool_use");
+}
+
+// B-O09
+#[test]
+fn a_command_file_that_cannot_be_written_blocks_the_step_and_starts_nothing() {
+    let env = shop();
+    env.write(".claude", "a file where a folder is needed");
+    let step = apply(&env, &Script::honest());
+    assert_eq!(step["state"], "blocked", "{step:#}");
+    let blocker = step["blocker"].as_str().unwrap_or_default();
+    assert!(blocker.contains(".claude/commands/rct"), "{step:#}");
+    assert_eq!(env.agent_runs(), 0);
+    assert_eq!(env.read(".claude"), "a file where a folder is needed");
+}
+
+// B-Q06
+#[test]
+fn an_agent_works_in_the_projects_root_wherever_the_command_was_typed() {
+    let env = shop();
+    env.write("deep/er/file", "");
+    let script = Script::always([Action::run("pwd -P > here")]);
+    env.ratchet(["batch", "apply"]).cwd(env.path("deep/er")).agent(&env.agent(&script)).ok();
+    assert_eq!(env.read("here").trim_end(), env.root().display().to_string());
 }

@@ -45,6 +45,7 @@ fn an_unfinished_batch_moves_only_when_told_to() {
     env.add_done("shop", "one");
     let refused = env.ratchet(["batch", "archive", "shop", "--json"]).run();
     assert_eq!(refused.code, Some(1), "{refused}");
+    assert_eq!(refused.json()["aborted"], true, "{refused}");
     assert!(env.path(".ratchet/batches/shop/batch.yaml").exists());
     assert!(env.path(".ratchet/changes/one").exists());
     let answer = env.ratchet(["batch", "archive", "shop", "--yes"]).json();
@@ -56,7 +57,9 @@ fn an_unfinished_batch_moves_only_when_told_to() {
 fn a_parked_change_makes_a_batch_unfinished() {
     let env = shop();
     apply(&env, &Script::always([Action::ReadPrompt, Action::blocker("?")]));
-    env.ratchet(["batch", "archive", "shop"]).refused();
+    let finished = env.ratchet(["batch", "archive", "shop"]).run().assert_code(1);
+    assert!(finished.stderr().contains("not done: add-api"), "{finished}");
+    assert!(finished.stderr().contains("--yes"), "it says how to do it all the same:\n{finished}");
     assert!(env.path(".ratchet/batches/shop").exists());
 }
 

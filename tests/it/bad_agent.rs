@@ -52,7 +52,7 @@ fn one_that_hangs_is_ended_at_the_limit_and_never_called_a_wrong_model() {
     assert_clean(&env);
 }
 
-// B-P15 B-C27
+// B-P15 B-C27 B-P09
 #[test]
 fn the_environments_limit_beats_the_projects() {
     let env = limited("agentTimeoutMs: 600000");
@@ -185,6 +185,7 @@ fn one_that_is_deaf_to_requests_is_killed() {
     assert_clean(&env);
 }
 
+// B-K17
 #[test]
 fn one_that_dies_by_a_signal_is_blocked_with_the_signals_name() {
     for (signal, name) in [("KILL", "SIGKILL"), ("SEGV", "SIGSEGV"), ("TERM", "SIGTERM")] {
@@ -253,13 +254,13 @@ fn one_that_empties_the_journal_takes_nothing_but_its_own_step_down() {
 }
 
 #[test]
-fn one_that_deletes_the_run_folder_still_gets_its_outcome_recorded() {
+fn one_that_deletes_the_run_folder_loses_its_report_and_still_gets_its_outcome_recorded() {
     let env = shop();
     let script = proposes([], [Action::Remove { path: ".ratchet/batches/shop/run".to_owned() }]);
-    let finished = env.ratchet(["batch", "apply", "--json"]).agent(&env.agent(&script)).run();
-    assert!(matches!(finished.code, Some(0 | 1)), "{finished}");
-    env.wait_until_empty();
-    assert_eq!(apply(&env, &Script::honest())["transition"], "apply");
+    assert!(blocked(&apply(&env, &script)).contains("without reporting completion"));
+    assert_clean(&env);
+    env.ratchet(["batch", "report", "--change", "add-api", "--answer", "go on"]).ok();
+    assert_eq!(apply(&env, &Script::honest())["transition"], "apply", "the plan is there");
 }
 
 #[test]

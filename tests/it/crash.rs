@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{apply, shop, with};
 
 /// Names the verb before whose end the process dies; heard only by builds with the feature `fault-injection`.
-const CRASH_VAR: &str = "RATCHET_TEST_CRASH_AT";
+pub(crate) const CRASH_VAR: &str = "RATCHET_TEST_CRASH_AT";
 
 /// The outcome entries of the change: those that name a transition.
 fn outcomes(env: &TestEnv) -> Vec<Value> {
@@ -86,6 +86,7 @@ fn death_while_recording_records_once() {
     assert!(!env.path(".ratchet/batches/shop/run/inflight.json").exists());
 }
 
+// B-M20
 #[test]
 fn death_at_a_proof_runs_and_records_it_once() {
     for verb in ["gather", "decide", "intend", "act", "judge"] {

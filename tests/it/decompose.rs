@@ -86,6 +86,19 @@ fn the_command_file_of_a_decomposition_is_there_before_its_agent_starts() {
     assert!(env.read("commands").contains("decompose-phase.md"));
 }
 
+// B-K24
+#[test]
+fn where_its_command_file_cannot_be_put_no_decomposition_starts() {
+    let env = with(&Manifest::new("shop").setting("locus: remote").phase(Phase::new("p1")));
+    let step = apply(&env, &decomposer());
+    assert_eq!(step["state"], "blocked", "{step:#}");
+    let blocker = step["blocker"].as_str().unwrap_or_default();
+    for words in ["decompose-phase", "remote", "local or docker"] {
+        assert!(blocker.contains(words), "`{words}` is missing: {step:#}");
+    }
+    assert_eq!(env.agent_runs(), 0);
+}
+
 // B-D19
 #[test]
 fn the_decompose_stage_has_an_agent_of_its_own() {

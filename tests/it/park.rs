@@ -110,7 +110,8 @@ fn under_every_phase_each_transition_waits_and_an_approval_frees_only_its_own() 
         let step = apply(&env, &Script::honest());
         assert_eq!(
             (&step["state"], &step["transition"]),
-            (&"awaiting-approval".into(), &transition.into())
+            (&"awaiting-approval".into(), &transition.into()),
+            "{step:#}"
         );
         assert_eq!(step["message"], format!("{title} complete; awaiting approval."));
         env.ratchet(["batch", "approve", "--change", "add-api"]).ok();

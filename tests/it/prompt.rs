@@ -10,7 +10,7 @@ fn prompt_of(env: &TestEnv) -> String {
     env.read("prompt")
 }
 
-// B-N01 B-N04 B-N08 B-N09 B-N17
+// B-N01 B-N04 B-N08 B-N09 B-N17 B-Q07
 #[test]
 fn a_prompt_says_what_to_do_how_to_report_and_what_done_means() {
     let env = shop();

@@ -1,6 +1,7 @@
 //! Pull requests, whole-batch and stacked: one agent run each, in order, on the right base.
 
 use ratchet_tests::asked::Kind;
+use ratchet_tests::script::SCRIPT_VAR;
 use ratchet_tests::{Action, Manifest, Phase, Script, TestEnv};
 use serde_json::{Value, json};
 
@@ -107,4 +108,29 @@ fn open_work_comes_before_a_pull_request() {
     assert_eq!(status(&env)["next"]["proof"], true);
     assert_eq!(apply(&env, &opener())["state"], "proof-of-work");
     assert_eq!(env.agent_runs(), 0);
+}
+
+// B-U10
+#[test]
+fn the_pull_request_stage_has_an_agent_of_its_own() {
+    for (setting, expected) in [
+        ("agent: {pr: \"codex:some/model\"}", ["exec", "some/model"]),
+        ("agent: codex", ["exec", "-"]),
+        ("agent: {apply: codex}", ["-p", "stream-json"]),
+    ] {
+        let env = with(
+            &Manifest::of_changes("shop", &["one"])
+                .setting("prGrouping: whole-batch")
+                .setting(setting),
+        );
+        env.install_agent("claude");
+        env.install_agent("codex");
+        env.add_done("shop", "one");
+        assert_eq!(apply(&env, &opener())["state"], "proof-of-work");
+        let script = Script::always([Action::SaveArguments { path: "arguments".to_owned() }]);
+        let step = env.ratchet(["batch", "apply"]).var(SCRIPT_VAR, env.script(&script)).json();
+        assert_eq!(step["transition"], "pr", "{step:#}");
+        let arguments = env.read("arguments");
+        assert!(expected.iter().all(|word| arguments.contains(word)), "{setting}: {arguments}");
+    }
 }

@@ -183,18 +183,34 @@ fn a_standalone_step_never_blames_the_model() {
     assert!(!step.to_string().to_lowercase().contains("if this model id is invalid"), "{step:#}");
 }
 
-// B-X19
+// B-X19 B-O09
 #[test]
-fn a_remote_step_without_settings_names_what_is_missing() {
+fn a_step_at_a_place_that_cannot_be_reached_is_blocked_and_starts_nothing() {
     let env = empty();
     env.add_plan("cart", 1, 0);
-    let finished = env
+    let step = env
         .ratchet(["apply", "cart", "--locus", "remote"])
         .agent(&env.agent(&Script::honest()))
-        .run();
-    let text = finished.stdout() + &finished.stderr();
-    assert!(["host", "port", "authToken"].iter().all(|key| text.contains(key)), "{finished}");
+        .json();
+    assert_eq!(step["state"], "blocked", "{step:#}");
+    let blocker = step["blocker"].as_str().unwrap_or_default();
+    assert!(blocker.contains("remote") && blocker.contains("local or docker"), "{step:#}");
     assert_eq!(env.agent_runs(), 0);
+}
+
+// B-X21
+#[test]
+fn a_proposal_may_report_before_its_folder_exists() {
+    let env = empty();
+    let script = Script::always([
+        Action::ReadPrompt,
+        Action::report("--status", "about to begin"),
+        Action::Plan { change: None, tasks: 1 },
+        Action::complete("planned"),
+    ]);
+    let step = env.ratchet(["propose", "Add a cart"]).agent(&env.agent(&script)).json();
+    assert_eq!(step["state"], "advanced", "{step:#}");
+    assert_eq!(env.change_journal("add-a-cart")[0]["message"], "about to begin");
 }
 
 #[test]

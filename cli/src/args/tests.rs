@@ -1,3 +1,5 @@
+//! The command line as it is typed: what is understood, what is refused, what the help says.
+
 use clap::Parser as _;
 
 use super::*;

@@ -103,12 +103,12 @@ impl Attachment {
     }
 
     fn next_frame(&mut self) -> Result<Option<Frame>, AttachError> {
-        // Listened to first and opened then, or what is written in between would be missed. A spool that appears just
-        // after it was not found to listen to is not opened before the next look, which its appearing brings about.
-        if !self.reader.is_open()
-            && self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)? == Spool::Heard
-        {
-            self.reader.open(&self.dir).map_err(AttachError::Watch)?;
+        if !self.reader.is_open() {
+            // Heard first and read then, or what is written in between would be missed.
+            match self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)? {
+                Spool::NotThere => return Ok(None),
+                Spool::Heard => self.reader.open(&self.dir).map_err(AttachError::Watch)?,
+            }
         }
         Ok(self.reader.next_frame()?)
     }

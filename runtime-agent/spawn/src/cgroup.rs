@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::id::SpawnId;
+use crate::process::kernel_text;
 
 /// A cgroup below that of the shim, which need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,11 +19,9 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// Names the cgroup a spawn of this process would get; `None` where there is no cgroup v2.
-    pub(crate) fn planned(id: &SpawnId) -> Option<Self> {
-        let own = own_group(&fs::read_to_string("/proc/self/cgroup").ok()?, "")?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let path = mounted(&mounts, Hierarchy::Unified, &own)?.join(format!("ratchet-{id}"));
-        Some(Self { path })
+    pub(crate) fn planned(layout: &Layout, id: &SpawnId) -> Option<Self> {
+        let own = layout.folder(Hierarchy::Unified)?;
+        Some(Self { path: own.join(format!("ratchet-{id}")) })
     }
 
     /// Takes a path that was planned by another process.
@@ -47,7 +46,7 @@ impl Leaf {
 
     /// Lists the members; empty without a cgroup.
     pub(crate) fn members(&self) -> Vec<i32> {
-        let list = fs::read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
+        let list = kernel_text(self.path.join("cgroup.procs")).unwrap_or_default();
         // A member that cannot be seen from here is listed as 0.
         list.lines().filter_map(|pid| pid.parse().ok()).filter(|pid| *pid > 0).collect()
     }
@@ -63,42 +62,72 @@ impl Leaf {
     }
 }
 
-/// How often the kernel has ended a process near this one for lack of memory.
-///
-/// In order of precision: the shim's cgroup v2, its memory cgroup v1, the whole machine.
-pub(crate) fn oom_kills() -> u64 {
-    let count = || {
-        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let unified = own_group(&groups, "")
-            .and_then(|group| mounted(&mounts, Hierarchy::Unified, &group))
-            .map(|folder| folder.join("memory.events"));
-        let memory = own_group(&groups, "memory")
-            .and_then(|group| mounted(&mounts, Hierarchy::Memory, &group))
-            .map(|folder| folder.join("memory.oom_control"));
-        let files = [unified, memory, Some("/proc/vmstat".into())];
-        files.into_iter().flatten().find_map(|file| counter(&fs::read_to_string(file).ok()?))
-    };
-    count().unwrap_or_default()
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hierarchy {
     Unified,
     Memory,
 }
 
+/// Where the cgroups of this process are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    groups: String,
+    mounts: String,
+}
+
+impl Layout {
+    /// Asks the kernel; where there are no cgroups the layout is empty.
+    pub(crate) fn read() -> Self {
+        let text = |path: &str| kernel_text(path).unwrap_or_default();
+        Self { groups: text("/proc/self/cgroup"), mounts: text("/proc/self/mountinfo") }
+    }
+
+    fn folder(&self, hierarchy: Hierarchy) -> Option<PathBuf> {
+        mounted(&self.mounts, hierarchy, &own_group(&self.groups, hierarchy)?)
+    }
+}
+
+/// Counts how often the kernel has ended a process near this one for lack of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OomCounter {
+    file: PathBuf,
+    before: u64,
+}
+
+impl OomCounter {
+    /// Begins to count, in the most precise place there is: the cgroup v2, the memory cgroup v1, the whole machine.
+    pub(crate) fn begin(layout: &Layout) -> Option<Self> {
+        let unified = layout.folder(Hierarchy::Unified).map(|folder| folder.join("memory.events"));
+        let memory =
+            layout.folder(Hierarchy::Memory).map(|folder| folder.join("memory.oom_control"));
+        let files = [unified, memory, Some("/proc/vmstat".into())];
+        files.into_iter().flatten().find_map(|file| {
+            let before = oom_kills(&kernel_text(&file).ok()?)?;
+            Some(Self { file, before })
+        })
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        let now = kernel_text(&self.file).ok().as_deref().and_then(oom_kills);
+        now.unwrap_or_default().saturating_sub(self.before)
+    }
+}
+
 /// Finds the `oom_kill` line of a kernel file.
-fn counter(text: &str) -> Option<u64> {
+fn oom_kills(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
 
-/// Finds the own cgroup in `/proc/self/cgroup`; the controller of the unified hierarchy is the empty text.
-fn own_group(groups: &str, controller: &str) -> Option<String> {
+/// Finds the own cgroup in `/proc/self/cgroup`.
+fn own_group(groups: &str, hierarchy: Hierarchy) -> Option<String> {
+    let wanted = match hierarchy {
+        Hierarchy::Unified => "",
+        Hierarchy::Memory => "memory",
+    };
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
-        controllers.split(',').any(|one| one == controller).then(|| path.to_owned())
+        controllers.split(',').any(|one| one == wanted).then(|| path.to_owned())
     })
 }
 
@@ -131,8 +160,8 @@ mod tests {
     #[test]
     fn the_own_cgroup_is_found_in_a_hybrid_layout() {
         let groups = "9:name=systemd:/\n4:memory:/a/b\n0::/user.slice/x\n";
-        assert_eq!(own_group(groups, "").as_deref(), Some("/user.slice/x"));
-        assert_eq!(own_group(groups, "memory").as_deref(), Some("/a/b"));
+        assert_eq!(own_group(groups, Hierarchy::Unified).as_deref(), Some("/user.slice/x"));
+        assert_eq!(own_group(groups, Hierarchy::Memory).as_deref(), Some("/a/b"));
         assert_eq!(
             mounted(HYBRID, Hierarchy::Unified, "/user.slice/x"),
             Some("/sys/fs/cgroup/unified/user.slice/x".into())
@@ -155,8 +184,11 @@ mod tests {
 
     #[test]
     fn the_kernels_oom_counter_is_read_from_each_of_its_files() {
-        assert_eq!(counter("low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\noom_group_kill 0\n"), Some(2));
-        assert_eq!(counter("oom_kill_disable 0\nunder_oom 0\noom_kill 7\n"), Some(7));
-        assert_eq!(counter("nr_free_pages 1\n"), None);
+        assert_eq!(
+            oom_kills("low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\noom_group_kill 0\n"),
+            Some(2)
+        );
+        assert_eq!(oom_kills("oom_kill_disable 0\nunder_oom 0\noom_kill 7\n"), Some(7));
+        assert_eq!(oom_kills("nr_free_pages 1\n"), None);
     }
 }

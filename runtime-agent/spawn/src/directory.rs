@@ -9,6 +9,7 @@
 //!   stop           a request to stop     by anyone
 //!   abandoned      the tombstone: no shim may start any more
 //!   started.json   from here on it counts as started
+//!   agent.json     the same, and who the agent is
 //!   spool          the output, in frames
 //!   exit.json      how it ended; its presence is the end
 //!   shim.log       the shim's own complaints
@@ -175,6 +176,10 @@ impl SpawnDir {
         self.path.join("started.json")
     }
 
+    pub(crate) fn agent_file(&self) -> PathBuf {
+        self.path.join("agent.json")
+    }
+
     pub(crate) fn spool_file(&self) -> PathBuf {
         self.path.join("spool")
     }
@@ -200,6 +205,8 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T
 
 /// Writes a file beside its place and moves it there, so that no reader ever sees half of it.
 /// It is not synced: it says nothing that must outlive the machine's crash.
+///
+/// Where the time matters the place should be free: to replace a file makes some filesystems write it out at once.
 pub(crate) fn replace_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let bytes = to_json(value)?;
     let beside = beside(path);

@@ -53,13 +53,14 @@ pub(crate) fn hunt(
         }
         let now = Instant::now();
         let killing = now >= patience;
-        if killing && let Some(cgroup) = quarry.cgroup {
-            cgroup.kill();
-        }
         let mut alive = Vec::new();
         for found in prey.values_mut().filter(|found| found.is_alive()) {
             found.push(if killing { Stage::Killed } else { Stage::Asked });
             alive.push(&found.pidfd);
+        }
+        // Last, so that what was found is known to have been killed and not to have gone by itself.
+        if killing && let Some(cgroup) = quarry.cgroup {
+            cgroup.kill();
         }
         if alive.is_empty() || now >= give_up {
             return Ok(prey.into_values().map(Prey::into_stray).collect());

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::path::Path;
 
 use crate::id::{MARK_VARIABLE, SpawnId};
 
@@ -32,30 +33,40 @@ pub(crate) enum Life {
 
 /// Names the current boot of the machine.
 pub(crate) fn boot_id() -> io::Result<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
+    kernel_text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
+}
+
+/// Reads a file that the kernel writes as it is read: it has no size, so room is made beforehand to read it in one go.
+pub(crate) fn kernel_text(path: impl AsRef<Path>) -> io::Result<String> {
+    let mut text = String::with_capacity(16 * 1024);
+    File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Lists all processes that can be seen.
 pub(crate) fn all() -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
-    let mut text = Vec::with_capacity(1024);
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
         let pid = name.to_str().and_then(|name| name.parse::<i32>().ok());
-        found.extend(pid.and_then(|pid| look_with(pid, &mut text)));
+        found.extend(pid.and_then(look));
     }
     Ok(found)
 }
 
 /// Looks at one process; `None` if there is none of this number.
 pub(crate) fn look(pid: i32) -> Option<Process> {
-    look_with(pid, &mut Vec::with_capacity(1024))
+    // The kernel gives the whole line to the first read; about 300 bytes are usual. This is done for every process of
+    // the machine at the end of every spawn, so no call is wasted.
+    let mut line = [0; 2048];
+    let count = File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut line));
+    parse_stat(&line[..count.ok()?])
 }
 
 /// Lists the children of the calling process, zombies too.
 pub(crate) fn own_children() -> io::Result<Vec<i32>> {
     let own = std::process::id();
-    match fs::read_to_string(format!("/proc/self/task/{own}/children")) {
+    match kernel_text(format!("/proc/self/task/{own}/children")) {
         Ok(list) => Ok(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()),
         // Kernels can be built without this file.
         Err(missing) if missing.kind() == io::ErrorKind::NotFound => {
@@ -83,12 +94,6 @@ pub(crate) fn program(pid: i32) -> String {
         .and_then(|file| file.take(LONGEST_PROGRAM).read_to_end(&mut line));
     let word = line.split(|byte| *byte == 0 || *byte == b' ').next().unwrap_or_default();
     read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(word).into_owned())
-}
-
-fn look_with(pid: i32, text: &mut Vec<u8>) -> Option<Process> {
-    text.clear();
-    File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read_to_end(text)).ok()?;
-    parse_stat(text)
 }
 
 /// Parses a line of `/proc/<pid>/stat`. The name may hold blanks and brackets, so it ends at the last bracket.

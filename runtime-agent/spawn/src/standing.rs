@@ -42,7 +42,7 @@ pub enum Lost {
     Damaged,
 }
 
-/// What the shim says when it takes a spawn up (`started.json`).
+/// What the shim says when it takes a spawn up (`started.json`), and again when the agent runs (`agent.json`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Started {
@@ -107,18 +107,16 @@ pub fn abandon(dir: &SpawnDir) -> io::Result<Standing> {
 
 /// Like [`probe`], with a lock file that was opened earlier and may have been unlinked since.
 pub(crate) fn standing(dir: &SpawnDir, lock: Option<&File>) -> io::Result<Standing> {
-    if let Some(ended) = ended(dir)? {
-        return Ok(ended);
-    }
+    // The order matters. A shim takes the lock, writes that it starts, writes how it ended and gives the lock back; so
+    // a start that was seen *before* the lock was found free means an end, which is there to be seen *after* that.
+    let before = settled(dir)?;
     if lock.map(lock::is_held).transpose()? == Some(true) {
-        // A started.json that cannot be read is as good as one that is not there yet.
-        return Ok(Standing::Running(read_json(&dir.started_file()).unwrap_or_default()));
+        return Ok(Standing::Running(started(dir)));
     }
-    // The shim may have ended between the two looks: what it left is asked for again.
-    settled(dir)
+    Ok(ended(dir)?.unwrap_or(before))
 }
 
-/// The standing of a spawn whose lock nobody (else) holds.
+/// What the files say of a spawn whose lock nobody (else) holds.
 pub(crate) fn settled(dir: &SpawnDir) -> io::Result<Standing> {
     if let Some(ended) = ended(dir)? {
         return Ok(ended);
@@ -136,6 +134,13 @@ pub(crate) fn settled(dir: &SpawnDir) -> io::Result<Standing> {
     } else {
         Standing::NeverStarted
     })
+}
+
+/// Reads what the shim said last when it started; what cannot be read is as good as not said.
+pub(crate) fn started(dir: &SpawnDir) -> Option<Started> {
+    let [complete, first] = [dir.agent_file(), dir.started_file()]
+        .map(|file| read_json::<Started>(&file).unwrap_or_default());
+    complete.or(first)
 }
 
 fn ended(dir: &SpawnDir) -> io::Result<Option<Standing>> {

@@ -5,10 +5,10 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use crate::cgroup::Leaf;
-use crate::directory::{SpawnDir, read_json};
+use crate::directory::SpawnDir;
 use crate::hunt::{Quarry, hunt};
 use crate::record::Stray;
-use crate::standing::{Lost, Standing, Started, probe};
+use crate::standing::{Lost, Standing, probe, started};
 use crate::wait::wait_for_any;
 
 /// How long strays may take to go when asked.
@@ -23,7 +23,7 @@ pub fn end_strays(dir: &SpawnDir) -> io::Result<Vec<Stray>> {
     if probe(dir)? != Standing::Lost(Lost::ShimDied) {
         return Ok(Vec::new());
     }
-    let Some(started) = read_json::<Started>(&dir.started_file())? else { return Ok(Vec::new()) };
+    let Some(started) = started(dir) else { return Ok(Vec::new()) };
     let cgroup = started.cgroup.map(Leaf::at);
     let quarry = Quarry {
         id: dir.id(),

@@ -35,7 +35,7 @@ pub(crate) struct Watch {
     spool: Spool,
 }
 
-/// Whether the growth of a spool is heard.
+/// Whether the spool is listened to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spool {
     NotThere,

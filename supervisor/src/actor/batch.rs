@@ -72,7 +72,7 @@ enum Begun {
     /// An order to be placed.
     Order(Box<Order>),
     /// A spawn of an earlier call.
-    Found(Box<Inflight>, Placed),
+    Found(Box<(Inflight, Placed)>),
     /// Nothing: the answer is known.
     Report(Report),
 }
@@ -201,9 +201,10 @@ impl Batch {
                 drop(lock);
                 caller.answer(Err(error));
             }
-            Ok(Begun::Found(inflight, placed)) => {
+            Ok(Begun::Found(found)) => {
+                let (inflight, placed) = *found;
                 let open = Open { caller, lock, stop: None };
-                self.watch(open, *inflight, placed, Origin::Reattached, me).await;
+                self.watch(open, inflight, placed, Origin::Reattached, me).await;
             }
             Ok(Begun::Order(order)) => {
                 let Order { inflight, command, notices } = *order;
@@ -229,7 +230,7 @@ impl Batch {
         let BatchArgs { house, home, .. } = &*self.args;
         match recover::look(house, home)? {
             Found::Nothing => {}
-            Found::Spawn(inflight, placed) => return Ok(Begun::Found(inflight, placed)),
+            Found::Spawn(found) => return Ok(Begun::Found(found)),
         }
         match act(house, home)? {
             Act::Report(report) => Ok(Begun::Report(report)),

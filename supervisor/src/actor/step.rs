@@ -35,7 +35,7 @@ impl Actor for Step {
     async fn on_start(args: StepArgs, me: ActorRef<Self>) -> Result<Self, Self::Error> {
         let StepArgs { batch, dir, watch } = args;
         let watching = tokio::spawn(async move {
-            let seen = watch.to_the_end().await;
+            let seen = watch.until_the_end().await;
             // Only a step that was stopped hears nothing, and then nobody waits for it.
             drop(me.tell(Watched(seen)).await);
         });

@@ -1,12 +1,8 @@
 //! The command files: what a coding agent finds when a prompt tells it to run `/rct:propose`.
 //!
-//! A table of our own workflow texts, each tool's file format and path, and [`CommandFile::guarantee`], which puts a
-//! missing file there before a spawn and leaves an existing one alone (spec `agents-and-runtimes` 5). `init` writes the same files
-//! from the same table. What a prompt says is the engine's business.
+//! A table of our own workflow texts, each tool's file format and path (spec `agents-and-runtimes` 5). `init` writes the
+//! same files from the same table. The writing itself is `store::command_file`'s, what a prompt says the engine's.
 
-use std::fs::{self, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ratchet_engine::name::AgentName;
@@ -135,13 +131,12 @@ pub struct CommandFile {
     path: Option<PathBuf>,
 }
 
-/// What [`CommandFile::guarantee`] found or did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guaranteed {
-    /// The file was there, and was left alone.
-    Present,
-    /// It was missing and has been written.
-    Written,
+/// A command's file as it must lie where the agent will look for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    path: PathBuf,
+    text: String,
+    token: String,
 }
 
 impl CommandFile {
@@ -153,29 +148,47 @@ impl CommandFile {
         Some(Self { tool, id, path: path(tool, id, roots) })
     }
 
-    /// Makes sure that the command is where the agent will look for it, before anything is spawned.
+    /// Renders the file for a locus; it must be there before anything is spawned.
     ///
     /// # Errors
-    /// Refuses a remote locus, where this process cannot write, and a file that cannot be written.
-    pub fn guarantee(&self, locus: Locus) -> Result<Guaranteed, Refusal> {
+    /// Refuses a remote locus, where this process cannot write, and an agent whose files have no place.
+    pub fn rendered(&self, locus: Locus) -> Result<Rendered, Refusal> {
         let token = token_of(self.tool, self.id);
-        let Some(path) = &self.path else {
+        let Some(path) = self.path.clone() else {
             let why = "neither CODEX_HOME nor HOME is set, so the command files of codex have no place; set one of them";
             return Err(Refusal::Runtime { why: why.to_owned() });
         };
-        let path_text = path.display().to_string();
         match locus {
             Locus::Remote => Err(Refusal::UnreachableLocus {
-                path: path_text,
+                path: path.display().to_string(),
                 token,
                 locus: "remote".to_owned(),
             }),
             Locus::Local | Locus::Docker => {
-                write_missing(path, &render(self.tool, self.id)).map_err(|error| {
-                    Refusal::CommandFile { path: path_text, token, why: error.to_string() }
-                })
+                Ok(Rendered { path, text: render(self.tool, self.id), token })
             }
         }
+    }
+}
+
+impl Rendered {
+    /// Where it goes.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What stands in it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Refuses the step because the file cannot be written.
+    #[must_use]
+    pub fn unwritable(&self, why: String) -> Refusal {
+        let path = self.path.display().to_string();
+        Refusal::CommandFile { path, token: self.token.clone(), why }
     }
 }
 
@@ -247,27 +260,6 @@ impl Roots {
             });
         // The agent's working directory is the project root, so that is what a relative path is relative to.
         Self { project: project.to_owned(), codex_home: codex_home.map(|home| project.join(home)) }
-    }
-}
-
-/// Two spawns may do this at once; the first file stays.
-fn write_missing(path: &Path, text: &str) -> io::Result<Guaranteed> {
-    if path.is_file() {
-        return Ok(Guaranteed::Present);
-    }
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
-    // It belongs to the project, so the user's umask decides who may read it.
-    let mut file = tempfile::Builder::new()
-        .prefix(".rct-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    match file.persist_noclobber(path) {
-        Ok(_) => Ok(Guaranteed::Written),
-        Err(_) if path.is_file() => Ok(Guaranteed::Present),
-        Err(error) => Err(error.error),
     }
 }
 

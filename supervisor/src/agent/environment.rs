@@ -114,7 +114,7 @@ mod tests {
             .collect()
     }
 
-    // P16
+    // B-P16
     #[test]
     fn a_planted_secret_is_dropped() {
         assert_eq!(
@@ -124,7 +124,7 @@ mod tests {
         assert!(passed(&[("LC", "x"), ("MY_RATCHET_KEY", "x"), ("OPENAI_ORG", "x")]).is_empty());
     }
 
-    // P17 P11
+    // B-P17 B-P11
     #[test]
     fn path_and_batch_name_pass() {
         let batch = BatchName::parse("shop").unwrap();
@@ -150,7 +150,7 @@ mod tests {
         assert!(passed(&[("RATCHET_BATCH_NAME", "outer")]).is_empty());
     }
 
-    // P18
+    // B-P18
     #[test]
     fn keys_of_every_agent_and_the_operators_names_pass() {
         let names = [

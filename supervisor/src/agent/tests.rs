@@ -21,7 +21,8 @@ fn called(agent: Agent, asked: &Asked<'_>) -> String {
     line(&invocation(agent, asked, &facts()).unwrap())
 }
 
-// P01 P03 P04 E39. P02 by decision OQ-44: codex, gemini and cursor speak a JSON stream today, with today's arguments.
+// By decision OQ-44 codex, gemini and cursor speak a JSON stream today, with today's arguments.
+// B-P01 B-P02 B-P03 B-P04 B-E39 B-D21
 #[test]
 fn without_a_policy_the_command_line_is_the_base() {
     let expected = [
@@ -49,6 +50,7 @@ fn without_a_policy_the_command_line_is_the_base() {
     }
 }
 
+// B-D20 B-D22
 #[test]
 fn the_model_stands_between_base_and_permission_flags() {
     let permissions = Permissions { posture: Posture::FullAutonomy, ..Permissions::default() };
@@ -65,7 +67,7 @@ fn the_model_stands_between_base_and_permission_flags() {
     }
 }
 
-// E37 E38
+// B-E37 B-E38
 #[test]
 fn posture_and_raw_flags_reach_the_command_line() {
     let raw = BTreeMap::from([(AgentName::new("gemini"), vec!["--debug".to_owned()])]);
@@ -142,7 +144,7 @@ fn the_program_that_was_found_is_called() {
     assert_eq!(invocation.program, "agent");
 }
 
-// P05 P06 P07
+// B-P05 B-P06 B-P07
 #[test]
 fn a_stand_in_is_run_by_bash_and_read_as_plain_lines() {
     let invocation = stand_in("  echo hi; cat \n").unwrap();

@@ -126,7 +126,7 @@ impl From<Agent> for Tool {
 mod tests {
     use super::*;
 
-    // P19
+    // B-P19
     #[test]
     fn tools_with_a_program_and_agents_are_the_same() {
         let mut spawnable: Vec<Agent> = Tool::ALL.into_iter().filter_map(Tool::agent).collect();
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    // P20
+    // B-P20
     #[test]
     fn a_tool_without_a_program_is_no_agent() {
         assert_eq!(Tool::find("github-copilot"), Some(Tool::GithubCopilot));

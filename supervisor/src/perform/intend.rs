@@ -10,18 +10,19 @@ use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
 use super::approved;
-use crate::agent::command::{self, CommandFile, Roots};
+use crate::agent::command::{self, CommandFile, Rendered, Roots};
 use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, environment};
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::event::{Notice, NoticeLevel};
 use crate::git;
 use crate::house::House;
 use crate::order::Order;
 use crate::request::OverrideConsent;
 use crate::runtime::{Command, Variables};
+use crate::store::file::Created;
 use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::layout::{RunHome, spawn_dir};
-use crate::store::{change, journal};
+use crate::store::{change, command_file, journal};
 
 /// The wall limit of an agent where nothing is set, in milliseconds (spec `batch-manifest-and-settings` 8).
 const DEFAULT_WALL_MS: u64 = 600_000;
@@ -165,7 +166,7 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
     let own = settings.agents.get(&spec.agent);
     let roots = Roots::of(project.root(), project.environment(), own);
     if let Some(file) = CommandFile::of(&spec.agent, step.kind(), &roots) {
-        file.guarantee(settings.locus)?;
+        guarantee(&file.rendered(settings.locus)?)?;
     }
     let token = command::token(&spec.agent, step.kind());
     let invocation = match stand_in {
@@ -173,6 +174,14 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
         None => adapter_call(house, &spec, settings)?,
     };
     Ok(Call { spec, token, invocation })
+}
+
+/// Puts a missing command file where the agent will look for it.
+fn guarantee(file: &Rendered) -> Result<(), Refusal> {
+    match command_file::write_missing(file.path(), file.text()) {
+        Ok(Created::Now | Created::Before) => Ok(()),
+        Err(error) => Err(file.unwritable(with_causes(&error))),
+    }
 }
 
 fn spec_for(settings: &Settings, stage: StepKind) -> AgentSpec {

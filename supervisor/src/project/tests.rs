@@ -1,3 +1,5 @@
+//! The front door of a project, on real folders: found, read, reported to, archived.
+
 use std::fs;
 
 use ratchet_engine::name::{ChangeName, StepKey};

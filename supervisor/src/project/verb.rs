@@ -9,7 +9,6 @@ use thiserror::Error;
 use super::Project;
 use crate::error::Error;
 use crate::store::change;
-use crate::store::layout::ChangeDir;
 
 /// Whether a change that is not ready is moved all the same. One that is missing never is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,8 +106,7 @@ impl Project {
         readiness: Readiness,
     ) -> Result<(), Error> {
         let facts = change::facts_of(self.layout(), change)?;
-        let exists = facts.exists && !is_only_run_state(&self.layout().change(change));
-        Ok(judged(change, transition, readiness, ChangeFacts { exists, ..facts })?)
+        Ok(judged(change, transition, readiness, facts)?)
     }
 }
 
@@ -137,12 +135,6 @@ fn judged(
         Readiness::Required => ready,
         Readiness::Waived => Ok(()),
     }
-}
-
-/// Tells whether a change's folder holds nothing but what an earlier, fruitless propose left behind.
-fn is_only_run_state(change: &ChangeDir) -> bool {
-    let Ok(mut entries) = std::fs::read_dir(change.dir()) else { return false };
-    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ChangeDir::RUN))
 }
 
 /// Makes a name of a text: lower case, every run of other characters than `a-z0-9` a hyphen, none at the ends.

@@ -231,6 +231,8 @@ fn die_by(name: &str) -> Result<()> {
         "TERM" => Signal::TERM,
         other => bail!("no signal {other} in this script language"),
     };
+    // Twice: the first SEGV only makes Rust's own handler for stack overflows step aside.
+    process::signal(std::process::id().cast_signed(), signal);
     process::signal(std::process::id().cast_signed(), signal);
     hang()
 }

@@ -7,7 +7,6 @@ use crate::args::Format;
 use crate::args::batch::Archive;
 use crate::ask;
 use crate::commands::{Ended, failed, open};
-use crate::diagnostic::Failure;
 use crate::exit::Exit;
 use crate::render::page::{Page, Tone};
 use crate::render::status::batch_state;
@@ -28,35 +27,41 @@ pub(super) fn run(args: &Archive, ui: Ui) -> Ended {
         })?;
     }
     let open_changes = unfinished(&status);
-    let agreed = open_changes.is_empty() || is_agreed(args, &project, &open_changes, ui)?;
-    let answer = if agreed {
-        project.archive_batch(&batch).map_err(failed)?
-    } else {
-        ArchivedBatch::aborted(batch)
+    let (answer, exit) = match consent(args, &project, &open_changes, ui) {
+        Consent::Given => (project.archive_batch(&batch).map_err(failed)?, Exit::Success),
+        Consent::Withheld => (ArchivedBatch::aborted(batch), Exit::Success),
+        // A script must not take this for done (Q6).
+        Consent::NobodyToAsk => (ArchivedBatch::aborted(batch), Exit::Failure),
     };
     ui.answer(format, &answer, |page| draw(page, &answer, &project))?;
-    Ok(Exit::Success)
+    Ok(exit)
 }
 
-fn is_agreed(
-    args: &Archive,
-    project: &Project,
-    open_changes: &[&ChangeName],
-    ui: Ui,
-) -> Result<bool, Failure> {
+/// Whether an unfinished batch may be put away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    Given,
+    Withheld,
+    NobodyToAsk,
+}
+
+fn consent(args: &Archive, project: &Project, open_changes: &[&ChangeName], ui: Ui) -> Consent {
+    if open_changes.is_empty() {
+        return Consent::Given;
+    }
     ui.tell(|page| {
         page.tone(Tone::Warn, "⚠ not done: ").put(joined(open_changes)).end();
     });
     if args.yes {
-        return Ok(true);
+        return Consent::Given;
     }
     if !ask::is_somebody_there(project.environment()) {
         ui.tell(|page| {
             page.tone(Tone::Dim, "  Nothing was moved. To archive it all the same: --yes").end();
         });
-        return Ok(false);
+        return Consent::NobodyToAsk;
     }
-    Ok(ask::yes(ui, "Archive the batch all the same?"))
+    if ask::yes(ui, "Archive the batch all the same?") { Consent::Given } else { Consent::Withheld }
 }
 
 fn draw(page: &mut Page, answer: &ArchivedBatch, project: &Project) {

@@ -1,3 +1,5 @@
+//! Settings as people see them: each with its source, warnings with their way out.
+
 use ratchet_engine::permission::{Escalation, PermissionsLayer, Posture};
 use ratchet_engine::settings::{AgentChoice, AgentSpec, Layer, resolve};
 use ratchet_supervisor::agent::permission::enforcement as enforcement_of;

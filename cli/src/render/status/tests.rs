@@ -1,3 +1,5 @@
+//! Status, view and list as people see them, word for word.
+
 use super::*;
 use crate::render::page::Ink;
 use crate::schemas::assert_fits;

@@ -1,3 +1,5 @@
+//! Outcomes of steps and proofs as people see them, and that their JSON fits its schema.
+
 use super::*;
 use crate::render::page::Ink;
 use crate::schemas::assert_fits;

@@ -9,11 +9,11 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::agent::{self, Agent, Exit};
+use super::agent::{self, Agent, Exit, Streams};
 use super::limits::{Deadline, next_deadline};
 use super::output::{Spool, Trouble};
 use super::pump::Pump;
-use crate::cgroup::{Leaf, oom_kills};
+use crate::cgroup::{Layout, Leaf, OomCounter};
 use crate::directory::{FORMAT, SpawnDir, read_json, replace_json};
 use crate::hunt::{Quarry, hunt};
 use crate::process::{boot_id, look, own_children};
@@ -43,7 +43,7 @@ pub(super) struct Session<'a> {
     began: Instant,
     cgroup: Option<Leaf>,
     adoption: Adoption,
-    oom_kills_before: u64,
+    oom: Option<OomCounter>,
     strays: Vec<Stray>,
     notes: Vec<String>,
 }
@@ -64,13 +64,12 @@ enum Cause {
 }
 
 impl<'a> Session<'a> {
-    /// Makes everything ready that the agent's start must not wait for.
+    /// Makes ready what must be there before the agent.
     pub(super) fn begin(dir: &'a SpawnDir) -> io::Result<Self> {
         let began = Instant::now();
         let request = read_json::<StoredRequest>(&dir.request_file()).unwrap_or_default();
         let limit = request.as_ref().and_then(|request| request.limits.output_bytes);
         let pump = Pump::new(dir, Spool::create(dir, limit)?)?;
-        let cgroup = Leaf::planned(dir.id());
         let own = std::process::id().cast_signed();
         let start_time = look(own).map_or(0, |process| process.start_time);
         let started = Started {
@@ -79,7 +78,7 @@ impl<'a> Session<'a> {
             boot_id: boot_id()?,
             shim: ProcessName { pid: own, start_time },
             agent: None,
-            cgroup: cgroup.as_ref().map(|leaf| leaf.path().to_owned()),
+            cgroup: None,
         };
         Ok(Self {
             dir,
@@ -87,9 +86,9 @@ impl<'a> Session<'a> {
             pump,
             started,
             began,
-            cgroup,
+            cgroup: None,
             adoption: Adoption::DueAt(began + ADOPT_AFTER),
-            oom_kills_before: oom_kills(),
+            oom: None,
             strays: Vec::new(),
             notes: Vec::new(),
         })
@@ -134,6 +133,12 @@ impl<'a> Session<'a> {
         self.began = Instant::now();
         self.adoption = Adoption::DueAt(self.began + ADOPT_AFTER);
         let (agent, streams) = agent::start(self.dir, request)?;
+        self.attend(&agent, streams);
+        Ok(agent)
+    }
+
+    /// Does what the agent's start need not wait for.
+    fn attend(&mut self, agent: &Agent, streams: Streams) {
         let listening = self
             .pump
             .listen_to(Stream::Stdout, streams.stdout)
@@ -141,11 +146,14 @@ impl<'a> Session<'a> {
         if let Err(error) = listening {
             self.notes.push(format!("its output cannot be read: {error}"));
         }
+        let layout = Layout::read();
+        self.oom = OomCounter::begin(&layout);
+        self.cgroup = Leaf::planned(&layout, self.dir.id());
         self.started.agent = Some(agent.name());
-        if let Err(error) = replace_json(&self.dir.started_file(), &self.started) {
-            self.notes.push(format!("started.json does not name the agent: {error}"));
+        self.started.cgroup = self.cgroup.as_ref().map(|leaf| leaf.path().to_owned());
+        if let Err(error) = replace_json(&self.dir.agent_file(), &self.started) {
+            self.notes.push(format!("no file names the agent: {error}"));
         }
-        Ok(agent)
     }
 
     fn accompany(&mut self, agent: Agent) -> io::Result<End> {
@@ -288,7 +296,7 @@ impl<'a> Session<'a> {
     }
 
     fn oom_kills(&self) -> u64 {
-        oom_kills().saturating_sub(self.oom_kills_before)
+        self.oom.as_ref().map_or(0, OomCounter::count)
     }
 
     fn record(&mut self, end: End) -> ExitRecord {

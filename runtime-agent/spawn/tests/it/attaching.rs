@@ -59,17 +59,9 @@ async fn the_last_event_is_given_again() {
 #[tokio::test]
 async fn a_shim_outlives_its_launcher_and_a_new_watcher_gets_each_byte_once() {
     let place = Place::new();
-    let script = "for i in 1 2 3 4; do echo $i; read line < gate; done";
+    let script = "for i in 1 2 3 4; do echo $i; until [ -e go$i ]; do :; done; done";
     let dir = place.create(&place.shell(script));
-    let gate = place.path().join("gate");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &gate,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RWXU,
-        0,
-    )
-    .unwrap();
+    let go = |number: u8| std::fs::write(place.path().join(format!("go{number}")), "").unwrap();
     // The launcher starts the shim in the background and is killed.
     let mut launcher = Command::new("/bin/sh")
         .args(["-c", "\"$0\" \"$1\" & kill -9 $$"])
@@ -84,17 +76,17 @@ async fn a_shim_outlives_its_launcher_and_a_new_watcher_gets_each_byte_once() {
 
     let mut first = Attachment::open(&dir, Position::START).unwrap();
     assert_eq!(line(&mut first).await, "1");
-    std::fs::write(&gate, "\n").unwrap();
+    go(1);
     assert_eq!(line(&mut first).await, "2");
     let position = first.position();
     drop(first);
 
-    std::fs::write(&gate, "\n").unwrap();
+    go(2);
     let mut second = Attachment::open(&dir, position).unwrap();
     assert_eq!(line(&mut second).await, "3");
-    std::fs::write(&gate, "\n").unwrap();
+    go(3);
     assert_eq!(line(&mut second).await, "4");
-    std::fs::write(&gate, "\n").unwrap();
+    go(4);
     assert!(matches!(next(&mut second).await, Event::Ended(_)));
 }
 

@@ -81,7 +81,7 @@ async fn an_empty_command_is_a_bad_request() {
     assert_eq!(not_started(&outcome.record.end).0, NotStarted::BadRequest);
 }
 
-// B-Q05
+// B-Q01 B-Q05
 #[tokio::test]
 async fn the_prompt_is_read_to_its_end_and_then_there_is_no_more() {
     let place = Place::new();

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use ratchet_spawn::{
     Attachment, Event, ExitRecord, Frame, Limits, Position, Request, SpawnDir, SpawnId, Stdin,
-    Stream, launch,
+    Stream, end_strays, launch,
 };
+use rustix::process::Pid;
 use tempfile::TempDir;
 
 /// Far more than any test needs; only a test that would hang for ever meets it.
@@ -69,7 +70,7 @@ impl Place {
         let dir = self.create(request);
         let mut shim = start(&dir);
         let outcome = outcome(&dir).await;
-        assert!(shim.wait().unwrap().success());
+        assert!(shim.wait().success());
         outcome
     }
 }
@@ -82,8 +83,47 @@ pub(crate) fn environment() -> Vec<(OsString, OsString)> {
     vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]
 }
 
-pub(crate) fn start(dir: &SpawnDir) -> Child {
-    launch(dir, &shim_command(), environment()).unwrap()
+pub(crate) fn start(dir: &SpawnDir) -> Shim {
+    start_with(dir, &shim_command(), environment())
+}
+
+pub(crate) fn start_with(
+    dir: &SpawnDir,
+    command: &[OsString],
+    environment: Vec<(OsString, OsString)>,
+) -> Shim {
+    Shim { child: launch(dir, command, environment).unwrap(), dir: dir.clone() }
+}
+
+/// A shim that outlives no test, not even a failing one, and neither does its agent.
+pub(crate) struct Shim {
+    pub(crate) child: Child,
+    dir: SpawnDir,
+}
+
+impl Shim {
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.wait();
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            let _ = end_strays(&self.dir);
+        }
+    }
 }
 
 pub(crate) async fn next(attachment: &mut Attachment) -> Event {
@@ -94,7 +134,10 @@ pub(crate) async fn next(attachment: &mut Attachment) -> Event {
 pub(crate) async fn outcome(dir: &SpawnDir) -> Outcome {
     let mut attachment = Attachment::open(dir, Position::START).unwrap();
     let (frames, last) = rest(&mut attachment).await;
-    let Event::Ended(record) = last else { panic!("the spawn is {last:?}") };
+    let Event::Ended(record) = last else {
+        let complaints = std::fs::read_to_string(dir.shim_log()).unwrap_or_default();
+        panic!("the spawn is {last:?}: {complaints}")
+    };
     let of = |stream: Stream| {
         let frames = frames.iter().filter(|frame| frame.stream == stream);
         frames.flat_map(|frame| frame.bytes.clone()).collect()

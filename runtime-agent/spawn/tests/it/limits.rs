@@ -70,7 +70,7 @@ async fn a_file_system_that_takes_no_more_ends_the_agent_and_is_told() {
     let mut limited: Vec<std::ffi::OsString> =
         ["/bin/sh", "-c", "ulimit -f 256; exec \"$0\" \"$@\""].map(Into::into).to_vec();
     limited.extend(crate::harness::shim_command());
-    let mut shim = ratchet_spawn::launch(&dir, &limited, crate::harness::environment()).unwrap();
+    let mut shim = crate::harness::start_with(&dir, &limited, crate::harness::environment());
     let outcome = crate::harness::outcome(&dir).await;
     let End::SpoolFailed { message, .. } = &outcome.record.end else {
         panic!("{:?}", outcome.record.end)
@@ -78,5 +78,5 @@ async fn a_file_system_that_takes_no_more_ends_the_agent_and_is_told() {
     assert!(!message.is_empty());
     // What was kept is whole: the torn frame was cut off.
     assert_eq!(outcome.stdout.len() as u64, outcome.record.output.stdout_bytes);
-    assert!(shim.wait().unwrap().success());
+    assert!(shim.wait().success());
 }

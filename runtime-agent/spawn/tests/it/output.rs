@@ -47,7 +47,7 @@ async fn a_hundred_megabytes_come_through_and_nobody_holds_them_in_memory() {
             ratchet_spawn::Event::Frame(frame) => {
                 assert!(frame.bytes.len() <= LONGEST_FRAME);
                 bytes += frame.bytes.len();
-                shim_peak = shim_peak.max(peak_kib(shim.id()));
+                shim_peak = shim_peak.max(peak_kib(shim.child.id()));
             }
             ratchet_spawn::Event::Ended(record) => break record,
             last => panic!("{last:?}"),

@@ -4,33 +4,26 @@ use std::os::unix::fs::PermissionsExt;
 
 use ratchet_spawn::{
     Attachment, DirectoryError, End, Event, MARK_VARIABLE, Position, SpawnDir, Standing, abandon,
-    launch, probe,
+    probe,
 };
 
-use crate::harness::{Place, environment, line, next, outcome, shim_command, start};
+use crate::harness::{Place, environment, line, next, outcome, shim_command, start, start_with};
 
 const NOT_OURS: i32 = 75;
 
 #[tokio::test]
 async fn the_second_shim_of_a_spawn_does_nothing() {
     let place = Place::new();
-    let dir = place.create(&place.shell("echo run >> runs; echo ready; read line < gate"));
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        place.path().join("gate"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RWXU,
-        0,
-    )
-    .unwrap();
+    let script = "echo run >> runs; echo ready; until [ -e go ]; do :; done";
+    let dir = place.create(&place.shell(script));
     let mut first = start(&dir);
     let mut attachment = Attachment::open(&dir, Position::START).unwrap();
     assert_eq!(line(&mut attachment).await, "ready");
-    assert_eq!(start(&dir).wait().unwrap().code(), Some(NOT_OURS));
-    std::fs::write(place.path().join("gate"), "go\n").unwrap();
+    assert_eq!(start(&dir).wait().code(), Some(NOT_OURS));
+    std::fs::write(place.path().join("go"), "").unwrap();
     outcome(&dir).await;
-    first.wait().unwrap();
-    assert_eq!(start(&dir).wait().unwrap().code(), Some(NOT_OURS));
+    first.wait();
+    assert_eq!(start(&dir).wait().code(), Some(NOT_OURS));
     assert_eq!(std::fs::read_to_string(place.path().join("runs")).unwrap(), "run\n");
 }
 
@@ -41,7 +34,7 @@ async fn of_many_shims_at_once_one_runs_the_agent() {
         let dir = place.create(&place.shell("echo run >> runs"));
         let shims: Vec<_> = (0..4).map(|_| start(&dir)).collect();
         outcome(&dir).await;
-        let done = shims.into_iter().filter_map(|mut shim| shim.wait().unwrap().code());
+        let done = shims.into_iter().filter_map(|mut shim| shim.wait().code());
         assert_eq!(done.filter(|code| *code == 0).count(), 1);
         assert_eq!(std::fs::read_to_string(place.path().join("runs")).unwrap(), "run\n");
     }
@@ -53,7 +46,7 @@ async fn a_look_never_keeps_a_shim_from_starting() {
         let place = Place::new();
         let dir = place.create(&place.shell("exit 0"));
         let mut shim = start(&dir);
-        while shim.try_wait().unwrap().is_none() {
+        while shim.child.try_wait().unwrap().is_none() {
             let _ = probe(&dir).unwrap();
         }
         assert!(matches!(probe(&dir).unwrap(), Standing::Ended(_)));
@@ -66,7 +59,7 @@ async fn an_abandoned_spawn_never_starts() {
     let dir = place.create(&place.shell("echo ran > ran"));
     assert_eq!(probe(&dir).unwrap(), Standing::NeverStarted);
     assert_eq!(abandon(&dir).unwrap(), Standing::Abandoned);
-    assert_eq!(start(&dir).wait().unwrap().code(), Some(NOT_OURS));
+    assert_eq!(start(&dir).wait().code(), Some(NOT_OURS));
     assert_eq!(probe(&dir).unwrap(), Standing::Abandoned);
     assert!(!place.path().join("ran").exists());
 }
@@ -88,7 +81,7 @@ async fn a_race_between_start_and_abandonment_has_one_winner_and_both_know_it() 
         let dir = place.create(&place.shell("echo ran > ran"));
         let mut shim = start(&dir);
         let standing = abandon(&dir).unwrap();
-        shim.wait().unwrap();
+        shim.wait();
         let ran = place.path().join("ran").exists();
         assert_eq!(ran, standing != Standing::Abandoned, "{standing:?}");
         assert_ne!(standing, Standing::NeverStarted);
@@ -111,7 +104,7 @@ async fn the_agent_gets_the_given_environment_and_the_mark_and_nothing_else() {
     let dir = place.create(&place.command(&["/usr/bin/env"]));
     let mut given = environment();
     given.push(("TOKEN".into(), "s3cret".into()));
-    launch(&dir, &shim_command(), given).unwrap().wait().unwrap();
+    start_with(&dir, &shim_command(), given).wait();
     let outcome = outcome(&dir).await;
     let mut lines: Vec<_> =
         std::str::from_utf8(&outcome.stdout).unwrap().lines().map(str::to_owned).collect();
@@ -146,7 +139,7 @@ async fn a_request_that_cannot_be_read_is_answered_with_a_record() {
     let place = Place::new();
     let dir = place.create(&place.shell("exit 0"));
     std::fs::write(dir.path().join("request.json"), "{").unwrap();
-    assert!(start(&dir).wait().unwrap().success());
+    assert!(start(&dir).wait().success());
     let end = outcome(&dir).await.record.end;
     assert!(matches!(end, End::NotStarted { code: 1, .. }), "{end:?}");
 }

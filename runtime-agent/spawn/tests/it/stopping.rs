@@ -107,8 +107,7 @@ async fn a_term_to_the_shim_stops_the_agent() {
     let shim = start(&dir);
     let mut attachment = Attachment::open(&dir, Position::START).unwrap();
     line(&mut attachment).await;
-    let pid = rustix::process::Pid::from_child(&shim);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    rustix::process::kill_process(shim.pid(), rustix::process::Signal::TERM).unwrap();
     let end = outcome(&dir).await.record.end;
     assert!(matches!(end, End::Stopped { ref by, .. } if by == "signal"), "{end:?}");
 }

@@ -2,21 +2,11 @@
 
 use super::*;
 
-fn guarantee(
-    agent: Agent,
-    kind: StepKind,
-    project: &Path,
-    locus: Locus,
-) -> Result<Guaranteed, Refusal> {
-    let agent = AgentName::new(agent.id());
-    CommandFile::of(&agent, kind, &roots(project)).unwrap().guarantee(locus)
-}
-
 fn roots(project: &Path) -> Roots {
     Roots { project: project.to_owned(), codex_home: Some(project.join("codex")) }
 }
 
-// O01
+// B-O01
 #[test]
 fn each_kind_of_step_has_its_own_command() {
     let ids = StepKind::ALL.map(|kind| CommandId::from(kind).as_str());
@@ -27,7 +17,7 @@ fn each_kind_of_step_has_its_own_command() {
     assert_eq!(CommandId::find("pr-open"), None);
 }
 
-// N06 N07 O03
+// B-N06 B-N07 B-O03
 #[test]
 fn token_path_and_text_follow_the_tool() {
     let roots = Roots { project: "/p".into(), codex_home: Some("/h/.codex".into()) };
@@ -75,7 +65,7 @@ fn the_home_of_codex_is_what_the_agent_will_see() {
     assert_eq!(home(&[], &[]), None);
     let homeless = Roots { project: "/p".into(), codex_home: None };
     let file = CommandFile::of(&AgentName::new("codex"), StepKind::Apply, &homeless).unwrap();
-    let refusal = file.guarantee(Locus::Local).unwrap_err();
+    let refusal = file.rendered(Locus::Local).unwrap_err();
     assert!(refusal.to_string().contains("CODEX_HOME"), "{refusal}");
 }
 
@@ -136,7 +126,7 @@ fn the_texts_carry_what_the_code_depends_on() {
     }
 }
 
-// N03
+// B-N03
 #[test]
 fn the_texts_name_no_agent_and_ask_for_no_substitution() {
     for id in CommandId::ALL {
@@ -152,60 +142,37 @@ fn the_texts_name_no_agent_and_ask_for_no_substitution() {
     }
 }
 
-// O02 O08
+// B-O02
 #[test]
-fn a_missing_command_is_written_with_its_folders() {
-    let dir = tempfile::tempdir().unwrap();
+fn each_agent_gets_its_file_with_the_text_of_the_step() {
+    let roots = roots(Path::new("/p"));
     for agent in Agent::ALL {
-        let guaranteed = guarantee(agent, StepKind::Verify, dir.path(), Locus::Local).unwrap();
-        assert_eq!(guaranteed, Guaranteed::Written);
-        let file = path(agent.into(), CommandId::Verify, &roots(dir.path())).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), render(agent.into(), CommandId::Verify));
-        let beside = fs::read_dir(file.parent().unwrap()).unwrap().count();
-        assert_eq!(beside, 1, "no temporary file is left");
+        let name = AgentName::new(agent.id());
+        let file = CommandFile::of(&name, StepKind::Verify, &roots).unwrap();
+        let rendered = file.rendered(Locus::Docker).unwrap();
+        assert_eq!(rendered.path(), path(agent.into(), CommandId::Verify, &roots).unwrap());
+        assert_eq!(rendered.text(), render(agent.into(), CommandId::Verify));
     }
 }
 
-// O04
+// B-O05 B-O06
 #[test]
-fn an_existing_command_is_left_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join(".claude/commands/rct/apply.md");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, "mine").unwrap();
-    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Docker);
-    assert_eq!(result.unwrap(), Guaranteed::Present);
-    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
-}
-
-// O05 O06
-#[test]
-fn a_remote_locus_is_refused_and_nothing_is_written() {
-    let dir = tempfile::tempdir().unwrap();
-    let result = guarantee(Agent::Gemini, StepKind::Apply, dir.path(), Locus::Remote);
-    let text = result.unwrap_err().to_string();
+fn a_remote_locus_is_refused() {
+    let gemini = AgentName::new("gemini");
+    let file = CommandFile::of(&gemini, StepKind::Apply, &roots(Path::new("/p"))).unwrap();
+    let text = file.rendered(Locus::Remote).unwrap_err().to_string();
     for part in ["/rct-apply", "'remote'", ".gemini/commands/rct-apply.md", "docker"] {
         assert!(text.contains(part), "{text}");
     }
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
-// O07
+// B-O07
 #[test]
-fn a_write_that_fails_names_the_path_and_the_reason() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join(".claude"), "a file where a folder is needed").unwrap();
-    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Local);
-    let text = result.unwrap_err().to_string();
-    assert!(text.contains(".claude/commands/rct/apply.md") && text.contains("os error"), "{text}");
-}
-
-#[test]
-fn a_link_that_leads_nowhere_is_not_followed() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join(".claude/commands/rct/apply.md");
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::os::unix::fs::symlink("/nowhere/at/all", &file).unwrap();
-    let result = guarantee(Agent::Claude, StepKind::Apply, dir.path(), Locus::Local);
-    assert!(matches!(result, Err(Refusal::CommandFile { .. })));
+fn a_file_that_cannot_be_written_is_named_with_its_command_and_the_reason() {
+    let file = CommandFile::of(&AgentName::new("claude"), StepKind::Apply, &roots(Path::new("/p")));
+    let rendered = file.unwrap().rendered(Locus::Local).unwrap();
+    let text = rendered.unwritable("the disk is full".to_owned()).to_string();
+    for part in ["/rct:apply", "/p/.claude/commands/rct/apply.md", "the disk is full"] {
+        assert!(text.contains(part), "{text}");
+    }
 }

@@ -42,7 +42,7 @@ fn of(agent: &str, permissions: &Permissions) -> Vec<String> {
     words(&flags(&AgentName::new(agent), permissions, &facts()))
 }
 
-// E23 E34
+// B-E23 B-E34
 #[test]
 fn claude_sandboxed_edits_and_runs_the_shell_with_every_baseline_denial() {
     let flags = of("claude", &policy(Posture::RepoSandboxedPermissive));
@@ -57,7 +57,7 @@ fn claude_sandboxed_edits_and_runs_the_shell_with_every_baseline_denial() {
     }
 }
 
-// E24 E27
+// B-E24 B-E27
 #[test]
 fn an_operators_lists_replace_the_shell_and_add_to_the_denials() {
     let lists = with_lists(
@@ -71,14 +71,14 @@ fn an_operators_lists_replace_the_shell_and_add_to_the_denials() {
     assert_eq!(flags.matches("Bash(sudo *)").count(), 1);
 }
 
-// E25
+// B-E25
 #[test]
 fn claude_with_full_autonomy_gets_exactly_one_flag() {
     let lists = with_lists(Posture::FullAutonomy, &["Read"], &["Bash"]);
     assert_eq!(of("claude", &lists), ["--dangerously-skip-permissions"]);
 }
 
-// E26
+// B-E26
 #[test]
 fn claude_curated_has_the_lists_as_given() {
     let bare = flags(&AgentName::new("claude"), &policy(Posture::CuratedAllowlist), &facts());
@@ -98,7 +98,7 @@ fn claude_curated_has_the_lists_as_given() {
     assert!(flags.warnings.is_empty());
 }
 
-// E28
+// B-E28
 #[test]
 fn gemini_has_a_mode_for_each_posture_and_a_policy_for_its_shell() {
     let sandboxed = flags(&AgentName::new("gemini"), &policy(POSTURES[0]), &facts());
@@ -111,7 +111,7 @@ fn gemini_has_a_mode_for_each_posture_and_a_policy_for_its_shell() {
     assert_eq!(of("gemini", &policy(Posture::FullAutonomy)), ["--approval-mode", "yolo"]);
 }
 
-// E29
+// B-E29
 #[test]
 fn codex_never_gets_an_option_that_today_refuses() {
     let sandbox = |approval: &str| {
@@ -137,7 +137,7 @@ fn codex_may_commit_in_a_linked_worktree() {
     assert!(flags.ends_with("--add-dir /main/.git/worktrees/w --add-dir /main/.git"), "{flags}");
 }
 
-// E30 E31
+// B-E30 B-E31
 #[test]
 fn cursor_and_opencode_know_full_autonomy_only() {
     for (agent, full) in [("cursor", "--force --sandbox disabled"), ("opencode", "--auto")] {
@@ -151,7 +151,7 @@ fn cursor_and_opencode_know_full_autonomy_only() {
     }
 }
 
-// E32 E33
+// B-E32 B-E33
 #[test]
 fn raw_flags_come_last_and_only_to_their_agent() {
     let raw = BTreeMap::from([
@@ -164,7 +164,7 @@ fn raw_flags_come_last_and_only_to_their_agent() {
     assert_eq!(of("gemini", &permissions), ["--approval-mode", "yolo"]);
 }
 
-// E35 E36
+// B-E35 B-E36
 #[test]
 fn no_posture_of_any_agent_equals_its_full_autonomy() {
     for agent in Agent::ALL {

@@ -83,7 +83,7 @@ fn last_word(name: &str, format: StreamFormat) -> Final {
     read(format, [transcript(name).as_slice()]).2.last_word.unwrap()
 }
 
-// T01 T02 T03 T04 T05 T06 T07 T08 T09 T10 T11
+// B-T01 B-T02 B-T03 B-T04 B-T05 B-T06 B-T07 B-T08 B-T09 B-T10 B-T11 B-T12
 #[test]
 fn a_transcript_reads_as_its_golden_text() {
     for (name, format) in TRANSCRIPTS {

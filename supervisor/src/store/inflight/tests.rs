@@ -1,3 +1,5 @@
+//! Intents on disk: written once, found again, damaged, of another version.
+
 use std::fs;
 
 use ratchet_engine::settings::GateMode;

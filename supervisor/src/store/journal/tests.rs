@@ -1,3 +1,5 @@
+//! The journal on disk: many writers, torn lines, junk; nothing acknowledged is ever lost.
+
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use proptest::prelude::*;

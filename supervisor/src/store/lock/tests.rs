@@ -1,3 +1,5 @@
+//! The lock of a step, across threads and processes.
+
 use std::fs;
 use std::io::Read as _;
 

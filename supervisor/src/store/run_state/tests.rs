@@ -1,3 +1,5 @@
+//! Parks on disk: set, answered, cleared, and what survives a rewrite or a crash.
+
 use std::fs;
 
 use ratchet_engine::park::NewPark;

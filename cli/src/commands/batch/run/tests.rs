@@ -1,3 +1,5 @@
+//! Where a run of several steps goes on, where it halts, and what it says then.
+
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::transition::StepKind;
