@@ -16,7 +16,7 @@ use ratchet_spawn::{
 use tokio::time::Sleep;
 
 use self::excerpt::Excerpt;
-use crate::agent::stream::{AgentStream, StreamFacts, StreamFormat};
+use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent, Stream};
 use crate::request::StopReason;
@@ -49,7 +49,7 @@ pub(crate) struct Watch {
     attachment: Attachment,
     shim: Option<std::process::Child>,
     events: EventSink,
-    stream: AgentStream,
+    stream: Skim,
     matcher: Option<Matcher>,
     stdout: Excerpt,
     stderr: Excerpt,
@@ -82,7 +82,7 @@ impl Watch {
             attachment,
             shim,
             events: heard.events,
-            stream: AgentStream::new(heard.format),
+            stream: Skim::new(heard.format),
             matcher,
             stdout: Excerpt::default(),
             stderr: Excerpt::default(),
@@ -132,7 +132,7 @@ impl Watch {
                 if let Some(matcher) = &mut self.matcher {
                     matcher.feed(&frame.bytes);
                 }
-                self.stream.push(&frame.bytes, &mut |_| {});
+                self.stream.push(&frame.bytes);
                 if self.linger.is_none() && self.stream.facts().last_word.is_some() {
                     self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
                 }
@@ -175,14 +175,13 @@ impl Watch {
             // It is gone or about to go; waiting keeps no zombie. Its exit record says all there is to say.
             tokio::task::spawn_blocking(move || shim.wait());
         }
-        self.stream.finish(&mut |_| {});
         Seen {
             finding: self.matcher.map(|matcher| matcher.finish(&end)),
             end,
             stdout: self.stdout.into_text(),
             stderr: self.stderr.into_text(),
             notes: Vec::new(),
-            facts: self.stream.facts().clone(),
+            facts: self.stream.finish(),
             awake_ms,
         }
     }
