@@ -16,7 +16,7 @@ use ratchet_spawn::{
 use tokio::time::Sleep;
 
 use self::excerpt::Excerpt;
-use crate::agent::stream::{AgentStream, StreamFacts, StreamFormat};
+use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent, Stream};
 use crate::request::StopReason;
@@ -64,7 +64,7 @@ pub(crate) struct Watch {
     attachment: Attachment,
     shim: Option<std::process::Child>,
     events: EventSink,
-    stream: AgentStream,
+    stream: Skim,
     matcher: Option<Matcher>,
     stdout: Excerpt,
     stderr: Excerpt,
@@ -97,7 +97,7 @@ impl Watch {
             attachment,
             shim,
             events: heard.events,
-            stream: AgentStream::new(heard.format),
+            stream: Skim::new(heard.format),
             matcher,
             stdout: Excerpt::default(),
             stderr: Excerpt::default(),
@@ -147,7 +147,11 @@ impl Watch {
                     matcher.feed(&frame.bytes);
                 }
                 let Self { stream, stdout, .. } = self;
-                stream.push(&frame.bytes, &mut |event| stdout.take_event(&event));
+                if stdout.is_full() {
+                    stream.push(&frame.bytes);
+                } else {
+                    stream.push_shown(&frame.bytes, &mut |event| stdout.take_event(&event));
+                }
                 if self.linger.is_none() && self.stream.facts().last_word.is_some() {
                     self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
                 }
@@ -190,15 +194,15 @@ impl Watch {
             // It is gone or about to go; waiting keeps no zombie. Its exit record says all there is to say.
             tokio::task::spawn_blocking(move || shim.wait());
         }
-        let Self { stream, stdout, .. } = &mut self;
-        stream.finish(&mut |event| stdout.take_event(&event));
+        let stdout = &mut self.stdout;
+        let facts = self.stream.finish(&mut |event| stdout.take_event(&event));
         Seen {
             finding: self.matcher.map(|matcher| matcher.finish(&end)),
             end,
             stdout: self.stdout.into_text(),
             stderr: self.stderr.into_text(),
             notes: Vec::new(),
-            facts: self.stream.facts().clone(),
+            facts,
             awake_ms,
         }
     }

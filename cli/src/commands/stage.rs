@@ -48,8 +48,9 @@ pub(crate) fn play<T>(
     play: impl AsyncFnOnce(&mut Stage) -> Result<T, Failure>,
 ) -> Result<(T, Option<Signal>), Failure> {
     let options = options()?;
+    // The actors share one thread, so that what one tells another never waits for a processor. Signals are this thread's.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|error| Failure::from_error(&error))?;

@@ -19,9 +19,11 @@ mod json;
 mod lines;
 mod opencode;
 mod prose;
+mod skim;
 mod tools;
 
 pub use self::lines::MAX_LINE;
+pub use self::skim::Skim;
 
 /// The formats that agents print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,15 +166,7 @@ impl AgentStream {
     /// Makes a reader of one format.
     #[must_use]
     pub fn new(format: StreamFormat) -> Self {
-        let parser = match format {
-            StreamFormat::Raw => Parser::Raw,
-            StreamFormat::Claude => Parser::Claude(Box::default()),
-            StreamFormat::Codex => Parser::Codex(codex::Parser),
-            StreamFormat::Gemini => Parser::Gemini(gemini::Parser::default()),
-            StreamFormat::Cursor => Parser::Cursor(cursor::Parser),
-            StreamFormat::Opencode => Parser::Opencode(opencode::Parser),
-        };
-        Self { lines: Lines::default(), reader: Reader { parser, facts: StreamFacts::default() } }
+        Self { lines: Lines::default(), reader: Reader::new(format) }
     }
 
     /// Takes the next bytes of standard output, cut anywhere.
@@ -196,6 +190,18 @@ impl AgentStream {
 }
 
 impl Reader {
+    fn new(format: StreamFormat) -> Self {
+        let parser = match format {
+            StreamFormat::Raw => Parser::Raw,
+            StreamFormat::Claude => Parser::Claude(Box::default()),
+            StreamFormat::Codex => Parser::Codex(codex::Parser),
+            StreamFormat::Gemini => Parser::Gemini(gemini::Parser::default()),
+            StreamFormat::Cursor => Parser::Cursor(cursor::Parser),
+            StreamFormat::Opencode => Parser::Opencode(opencode::Parser),
+        };
+        Self { parser, facts: StreamFacts::default() }
+    }
+
     fn read(&mut self, line: Line<'_>, sink: Sink<'_>) {
         let Self { parser, facts } = self;
         let event = match (line.part, &parser) {

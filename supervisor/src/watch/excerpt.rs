@@ -13,9 +13,14 @@ pub(super) struct Excerpt(Vec<u8>);
 impl Excerpt {
     /// Takes what a person would read of an event.
     pub(super) fn take_event(&mut self, event: &AgentEvent<'_>) {
-        if self.0.len() < KEPT {
+        if !self.is_full() {
             render(event, &mut |piece| self.take(&piece.text));
         }
+    }
+
+    /// Says that nothing more is kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() == KEPT
     }
 
     pub(super) fn take(&mut self, bytes: &[u8]) {

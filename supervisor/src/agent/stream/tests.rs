@@ -231,7 +231,7 @@ fn a_long_result_says_how_many_lines_are_missing() {
 
 proptest! {
     #[test]
-    fn the_same_bytes_give_the_same_events_wherever_they_are_cut(
+    fn the_same_bytes_give_the_same_events_and_facts_wherever_they_are_cut(
         which in 0..TRANSCRIPTS.len(),
         junk in proptest::collection::vec(any::<u8>(), 0..40),
         at in any::<prop::sample::Index>(),
@@ -248,7 +248,11 @@ proptest! {
             chunks.push(chunk);
             rest = more;
         }
-        prop_assert_eq!(read(format, chunks), read(format, [bytes.as_slice()]));
+        let whole = read(format, [bytes.as_slice()]);
+        let mut skim = Skim::new(format);
+        chunks.iter().for_each(|chunk| skim.push(chunk));
+        prop_assert_eq!(&skim.finish(&mut |_| {}), &whole.2);
+        prop_assert_eq!(read(format, chunks), whole);
     }
 
     #[test]
@@ -263,7 +267,10 @@ proptest! {
             StreamFormat::Cursor,
             StreamFormat::Opencode,
         ] {
-            read(format, [text.as_bytes()]);
+            let facts = read(format, [text.as_bytes()]).2;
+            let mut skim = Skim::new(format);
+            skim.push(text.as_bytes());
+            prop_assert_eq!(skim.finish(&mut |_| {}), facts);
         }
     }
 }
