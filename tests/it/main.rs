@@ -13,6 +13,7 @@ mod crash;
 mod decompose;
 mod golden;
 mod house_rules;
+mod json;
 mod life_cycle;
 mod list;
 mod manifest;
