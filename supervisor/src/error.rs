@@ -108,7 +108,9 @@ pub enum Error {
         why: ApprovalError,
     },
     /// An agent, or what one started, took a decision that is a person's.
-    #[error("only a person can {what}, and this runs inside an agent or a proof-of-work (spawn {spawn})")]
+    #[error(
+        "only a person can {what}, and this runs inside an agent or a proof-of-work (spawn {spawn})"
+    )]
     PersonNeeded {
         /// What was tried: `answer`, `approve` or `reject`.
         what: &'static str,

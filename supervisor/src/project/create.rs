@@ -19,6 +19,7 @@ pub struct CreatedBatch {
     /// Its name.
     pub name: BatchName,
     /// Its manifest, absolute.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub path: PathBuf,
 }
 

@@ -144,12 +144,18 @@ impl Project {
     /// Refuses a person's decision from inside an agent or a proof-of-work: whoever waits for a person shall get one.
     fn refuse_agents(&self, report: &Report) -> Result<(), Error> {
         let spawn = self.environment().var(ratchet_spawn::MARK_VARIABLE).unwrap_or_default();
-        match report {
-            Report::Answer(_) | Report::Reject(_) | Report::Approve if !spawn.is_empty() => {
-                Err(Error::PersonNeeded { what: report.flag(), spawn: spawn.to_owned() })
-            }
-            _ => Ok(()),
+        let is_decision = match report {
+            Report::Answer(_) | Report::Reject(_) | Report::Approve => true,
+            Report::Status(_)
+            | Report::Blocker(_)
+            | Report::NeedsInput(_)
+            | Report::Complete(_)
+            | Report::CompleteAwaitingApproval(_) => false,
+        };
+        if is_decision && !spawn.is_empty() {
+            return Err(Error::PersonNeeded { what: report.flag(), spawn: spawn.to_owned() });
         }
+        Ok(())
     }
 
     /// Journals what an agent says. In a batch a question parks the step at once; a standalone step is parked by its
