@@ -41,12 +41,13 @@ impl Supervisor {
         request: ApplyRequest,
         events: EventSink,
     ) -> Result<ApplyReport, Error> {
-        let home = RunHome::Batch(request.batch.clone());
+        let name = request.batch.clone();
+        let home = RunHome::Batch(name.clone());
         let (caller, report) = caller(events);
         let batch = self.serve(home).await?;
         batch.tell(Apply { request, caller }).await.map_err(|_| Error::WatcherDied)?;
         match answer(report).await? {
-            Report::Applied(report) => Ok(report),
+            Report::Applied(report) => Ok(report.of_batch(&name)),
             Report::Stepped(result) => Ok(ApplyReport::Step(result)),
         }
     }

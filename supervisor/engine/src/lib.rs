@@ -34,6 +34,7 @@ pub mod shell;
 #[cfg(test)]
 mod sketch;
 pub mod snapshot;
+pub mod stall;
 pub mod status;
 pub mod time;
 pub mod transition;

@@ -22,6 +22,12 @@ pub enum NameError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// The name is that of the folder of archived things.
+    #[error("'{name}' is the folder of what has been archived; choose another name")]
+    Reserved {
+        /// The refused text.
+        name: String,
+    },
     /// The text is not kebab-case, which new names must be.
     #[error("'{name}': {why}")]
     NotKebab {
@@ -75,9 +81,10 @@ macro_rules! folder_name {
             /// Parses a name that will be a folder.
             ///
             /// # Errors
-            /// Refuses empty text, `.`, `..`, path separators and control characters.
+            /// Refuses empty text, `.`, `..`, path separators, control characters and the archive's own name.
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 check_folder(text)?;
+                check_reserved(text)?;
                 Ok(Self(text.to_owned()))
             }
 
@@ -87,6 +94,7 @@ macro_rules! folder_name {
             /// Names the rule that the text breaks.
             pub fn parse_new(text: &str) -> Result<Self, NameError> {
                 check_kebab(text)?;
+                check_reserved(text)?;
                 Ok(Self(text.to_owned()))
             }
         }
@@ -191,13 +199,19 @@ impl StepKey {
     /// Gives the key of the pull request over a whole batch.
     #[must_use]
     pub fn of_pull_request(batch: &BatchName) -> Self {
-        Self(format!("pr:{batch}"))
+        Self(format!("{PULL_REQUEST_PREFIX}{batch}"))
     }
 
     /// Gives the key of one group's pull request.
     #[must_use]
     pub fn of_group_pull_request(batch: &BatchName, group: &str) -> Self {
-        Self(format!("pr:{batch}:{group}"))
+        Self(format!("{PULL_REQUEST_PREFIX}{batch}:{group}"))
+    }
+
+    /// Says whether the key of a phase or a change of this name could be taken for that of a pull request or a proof.
+    #[must_use]
+    pub fn is_ambiguous(name: &str) -> bool {
+        name.starts_with(PULL_REQUEST_PREFIX) || name.starts_with(PROOF_PREFIX)
     }
 
     /// Returns the phase whose proof-of-work this key stands for, if it is such a key.
@@ -207,7 +221,11 @@ impl StepKey {
     }
 }
 
+/// The folder of archived batches and of archived changes; no batch or change can have this name.
+pub const ARCHIVE: &str = "archive";
+
 const PROOF_PREFIX: &str = "proof-of-work:";
+const PULL_REQUEST_PREFIX: &str = "pr:";
 
 fn check_folder(text: &str) -> Result<(), NameError> {
     let refuse = |why| Err(NameError::NotAFolder { name: text.to_owned(), why });
@@ -219,6 +237,14 @@ fn check_folder(text: &str) -> Result<(), NameError> {
         _ if text.len() > 255 => refuse("it is longer than 255 bytes"),
         _ => Ok(()),
     }
+}
+
+/// Beside every batch and every change lies the folder of those that have been archived.
+fn check_reserved(text: &str) -> Result<(), NameError> {
+    if text == ARCHIVE {
+        return Err(NameError::Reserved { name: text.to_owned() });
+    }
+    Ok(())
 }
 
 /// Checks `^[a-z][a-z0-9]*(-[a-z0-9]+)*$`, naming the first rule that is broken (spec `cli-core` 3.1).
@@ -261,6 +287,15 @@ mod tests {
             assert!(ChangeName::parse(text).is_err(), "{text:?}");
         }
         assert!(ChangeName::parse("mess.punkt Ü1").is_ok());
+    }
+
+    #[test]
+    fn nothing_can_be_called_like_the_archive_beside_it() {
+        let reserved = Err(NameError::Reserved { name: "archive".to_owned() });
+        assert_eq!(ChangeName::parse("archive"), reserved);
+        assert_eq!(ChangeName::parse_new("archive"), reserved);
+        assert!(BatchName::parse("archive").is_err());
+        assert!(BatchName::parse("archived").is_ok());
     }
 
     #[test]

@@ -182,6 +182,9 @@ pub struct StepResult {
     /// The spawn, for `batch log`; absent if nothing was spawned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
+    /// Set when the agent's command could not be started.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub not_started: bool,
     /// What else is worth knowing: strays that were ended, an agent that lingered, an approved plan that changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -202,6 +205,12 @@ pub enum StepState {
 }
 
 impl StepResult {
+    /// Says whether an agent ran for it. A step that was refused, or that waits for a person, ran none.
+    #[must_use]
+    pub fn ran(&self) -> bool {
+        self.spawn_id.is_some() && !self.not_started
+    }
+
     /// Gives a result that says nothing but how a step ended.
     #[must_use]
     pub fn new(state: StepState, key: StepKey, kind: StepKind) -> Self {
@@ -216,6 +225,7 @@ impl StepResult {
             message: None,
             agent_override: false,
             spawn_id: None,
+            not_started: false,
             notes: Vec::new(),
         }
     }

@@ -180,6 +180,7 @@ fn intent(text: &str) -> ChangeIntent {
     let name = ChangeName::parse(name.trim()).unwrap();
     ChangeIntent {
         done: format!("{name} works"),
+        place: None,
         after: after.split_whitespace().map(|a| ChangeName::parse(a).unwrap()).collect(),
         name,
     }

@@ -26,6 +26,7 @@ pub struct Archived {
     /// The change.
     pub change: ChangeName,
     /// Where it is now.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub path: PathBuf,
     /// What it did to the feature store.
     pub features: FeatureChanges,
@@ -44,7 +45,10 @@ pub struct ArchivedBatch {
     /// Changes that were never begun.
     pub skipped_pending: Vec<ChangeName>,
     /// Where the batch is now.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::lossy::optional_path"
+    )]
     pub archive_path: Option<PathBuf>,
     /// Set when a person said no, and nothing was moved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

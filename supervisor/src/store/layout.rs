@@ -11,8 +11,7 @@ use crate::environment::Environment;
 /// The folder that marks a project's root and holds everything of ratchet's.
 pub const RATCHET_DIR: &str = ".ratchet";
 
-/// The folder of archived batches and of archived changes; no batch or change can have this name.
-pub const ARCHIVE: &str = "archive";
+pub use ratchet_engine::name::ARCHIVE;
 
 /// Where the journal and the parks of a step live (seed `run-state-locus`; spec `step-and-outcome` 5.5).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -33,6 +33,7 @@ pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     result.journal_refs = Some(session.reports.iter().map(|report| report.index).collect());
     result.agent_override = session.via.is_some();
     result.spawn_id = Some(session.spawn.clone());
+    result.not_started = session.end.never_started().is_some();
     result.notes.extend(session.end.note().map(ToOwned::to_owned));
     result.notes.extend(account_note(result.state, session));
     Verdict { result, entry_kind, entry_message, blocked_by: blocked_by(session) }
@@ -92,14 +93,19 @@ fn asked(question: &Report, kind: StepKind) -> Conclusion {
 
 /// Branch 2: a bad end and no completion.
 fn failed(kind: StepKind, session: &Session, how: &str) -> Conclusion {
-    let blocker = format!("Agent {how} without reporting completion.");
-    let message = session.end.failure_message(kind);
     let tail = transcript(&session.stderr, &session.stdout);
     let tail = with_account(session, tail);
-    let tail = match session.end.reason() {
-        Some(reason) => joined(reason, &tail),
-        None => tail,
-    };
+    let message = session.end.failure_message(kind);
+    if let Some(why) = session.end.never_started() {
+        // It says by itself what is wrong, on every surface that shows a blocker.
+        let blocker = format!("Agent {how}: {why}.");
+        return Conclusion {
+            blocker: Some(blocker),
+            detail: Some(joined(why, &tail)),
+            ..blocked(message)
+        };
+    }
+    let blocker = format!("Agent {how} without reporting completion.");
     let Some(hint) = attribution::hint(kind, session) else {
         return Conclusion { blocker: Some(blocker), detail: Some(tail), ..blocked(message) };
     };

@@ -151,7 +151,10 @@ fn every_way_to_end_badly_is_told_apart() {
         SessionEnd::Stopped { by: "ratchet batch cancel".to_owned() },
         SessionEnd::OutOfMemory,
         SessionEnd::OutputLimit { bytes: 1000 },
-        SessionEnd::NotStarted { error: "codex: not found".to_owned(), code: 127 },
+        SessionEnd::NotStarted {
+            error: "cannot run codex: not found on PATH (/bin)".to_owned(),
+            code: 127,
+        },
         SessionEnd::Lost { reason: "the machine restarted".to_owned() },
     ];
     let lines: Vec<String> = ends
@@ -171,7 +174,7 @@ fn every_way_to_end_badly_is_told_apart() {
     Agent was stopped by ratchet batch cancel without reporting completion. | Agent was stopped by ratchet batch cancel during apply. | tail
     Agent ran out of memory and was killed without reporting completion. | Agent ran out of memory during apply. | tail
     Agent was stopped for printing more than 1000 bytes (output limit) without reporting completion. | Agent printed more than 1000 bytes during apply (output limit). | tail
-    Agent exited with code 127 without reporting completion. | Agent failed during apply. | codex: not found\n\ntail
+    Agent could not be started: cannot run codex: not found on PATH (/bin). | Agent could not be started for apply: cannot run codex: not found on PATH (/bin). | cannot run codex: not found on PATH (/bin)\n\ntail
     Agent was lost (the machine restarted) without reporting completion. | Agent was lost during apply (the machine restarted). | tail
     ");
 }
