@@ -16,6 +16,7 @@ use crate::house::House;
 use crate::order::Order;
 use crate::record;
 use crate::request::{ApplyRequest, ChangeStepRequest};
+use crate::store::check::check_run_dir;
 use crate::store::layout::RunHome;
 
 /// What a plan comes to.
@@ -28,6 +29,7 @@ pub(crate) enum Act {
 
 /// Gathers and decides for a batch, then works out the act.
 pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Result<Act, Error> {
+    check_run_dir(&house.project.layout().run(home))?;
     let environment = house.project.environment();
     let snapshot = house.project.snapshot(&request.batch, request.escalation)?;
     fault::at(Point::Gathered, environment);
@@ -78,6 +80,7 @@ pub(crate) fn forced(
     home: &RunHome,
     request: &ChangeStepRequest,
 ) -> Result<Act, Error> {
+    check_run_dir(&house.project.layout().run(home))?;
     let ready = match standalone::prepare(house, home, request)? {
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),
