@@ -7,7 +7,7 @@ use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
 use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
-use ratchet_engine::proof::ProofRecord;
+use ratchet_engine::proof::{Matcher, ProofRecord};
 use ratchet_engine::report::ApplyReport;
 use ratchet_engine::transition::StepKind;
 
@@ -128,8 +128,16 @@ fn conclude_proof(
     task: &ProofTask,
     seen: Seen,
 ) -> Result<ProofRecord, Error> {
-    let finding = seen.finding.expect("a proof is watched with a matcher");
+    let finding = match seen.finding {
+        Some(finding) => finding,
+        None => Matcher::new(&task.proving.proof.pass).finish(&seen.end),
+    };
     let record = finding.record(&task.proving.phase, task.policy);
+    if is_cut_short(&seen.end) {
+        // Somebody stopped it, or nobody knows how it ended: that is no verdict, so it runs again.
+        forget(house, home, inflight)?;
+        return Ok(ProofRecord { gate_passed: false, ..record });
+    }
     fault::at(Point::Judged, house.project.environment());
     let entry = Entry {
         at: house.project.now(),
@@ -150,6 +158,20 @@ fn conclude_proof(
         Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
     })?;
     Ok(record)
+}
+
+/// Says whether a command was ended before it could show anything, by a person or by bad luck.
+fn is_cut_short(end: &SessionEnd) -> bool {
+    match end {
+        SessionEnd::Stopped { .. } | SessionEnd::Lost { .. } => true,
+        SessionEnd::Exited(_)
+        | SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. } => false,
+    }
 }
 
 /// Reads what was reported under this key since the spawn began. Indices count the entries of the key. An outcome that an

@@ -43,6 +43,21 @@ pub(crate) struct Seen {
     pub(crate) awake_ms: Option<u64>,
 }
 
+impl Seen {
+    /// What is seen of a spawn that left nothing behind.
+    pub(crate) fn lost(reason: &str) -> Self {
+        Self {
+            end: lost_end(reason),
+            stdout: String::new(),
+            stderr: String::new(),
+            finding: None,
+            notes: Vec::new(),
+            facts: StreamFacts::default(),
+            awake_ms: None,
+        }
+    }
+}
+
 /// A spawn being watched.
 pub(crate) struct Watch {
     dir: SpawnDir,
@@ -246,7 +261,7 @@ fn notes(record: &ExitRecord) -> Vec<String> {
     notes
 }
 
-fn strays_note(strays: &[ratchet_spawn::Stray]) -> String {
+pub(crate) fn strays_note(strays: &[ratchet_spawn::Stray]) -> String {
     let names: Vec<_> = strays.iter().map(named).collect();
     format!("left running by the agent, and ended: {}", names.join(", "))
 }

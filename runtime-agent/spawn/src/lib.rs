@@ -40,4 +40,4 @@ pub use signal::signal_name;
 pub use spool::{Frame, Frames, LONGEST_FRAME, Position, SpoolError, Stream};
 pub use standing::{Lost, ProcessName, Standing, Started, abandon, probe};
 pub use stop::{StopRequest, request_stop};
-pub use strays::end_strays;
+pub use strays::{end_marked, end_strays};

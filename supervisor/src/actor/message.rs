@@ -9,7 +9,7 @@ use super::batch::Batch;
 use crate::error::Error;
 use crate::event::EventSink;
 use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
-use crate::runtime::{Command, Placed};
+use crate::runtime::{Placed, Prepared};
 use crate::store::layout::RunHome;
 use crate::watch::Seen;
 
@@ -53,7 +53,7 @@ pub(crate) enum Report {
 
 /// Batch → runtime actor: place this order, as soon as there is room.
 pub(crate) struct Place {
-    pub(crate) command: Box<Command>,
+    pub(crate) prepared: Box<Prepared>,
     pub(crate) reply_to: ActorRef<Batch>,
 }
 

@@ -5,7 +5,7 @@ use ratchet_engine::decide::{Proving, Step, Work};
 use ratchet_engine::instructions::{self, Wording};
 use ratchet_engine::name::{AgentName, SpawnId};
 use ratchet_engine::outcome::{ModelSource, Refusal, StepResult, Subject};
-use ratchet_engine::settings::{AgentSpec, Settings, agent_timeout_ms};
+use ratchet_engine::settings::{AgentSpec, Locus, Settings, agent_timeout_ms};
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
@@ -20,8 +20,8 @@ use crate::order::Order;
 use crate::request::OverrideConsent;
 use crate::runtime::{Command, Variables};
 use crate::store::file::Created;
-use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
-use crate::store::layout::{RunHome, spawn_dir};
+use crate::store::inflight::{Inflight, Place, ProofTask, StepTask, Task};
+use crate::store::layout::RunHome;
 use crate::store::{change, command_file, journal};
 
 /// The wall limit of an agent where nothing is set, in milliseconds (spec `batch-manifest-and-settings` 8).
@@ -64,7 +64,7 @@ pub(super) fn step(
             strategy: context.settings.strategy,
         },
     );
-    let place = spawn_dir(project.environment(), &spawn).ok_or(Error::NoHome)?;
+    let place = place(house, context.settings.locus)?;
     let variables = environment::for_agent(
         project.environment().vars(),
         &call.invocation.env,
@@ -77,7 +77,7 @@ pub(super) fn step(
     );
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
-        argv: call.invocation.argv(&place),
+        argv: call.invocation.argv(&place.spawns.join(spawn.as_str())),
         cwd: project.root().to_owned(),
         stdin: Stdin::Prompt(prompt.into_bytes()),
         limits: agent_limits(house, context.settings),
@@ -96,7 +96,7 @@ pub(super) fn step(
                 via: call.invocation.via,
                 model: model_source(&call.spec, step.kind(), context, &call.invocation),
             }),
-            context.settings.locus,
+            place,
             project.now(),
         )
     };
@@ -121,8 +121,7 @@ pub(super) fn proof(
     let spawn = house.new_spawn_id();
     let key = ratchet_engine::name::StepKey::of_proof(&proving.phase);
     let run = project.layout().run(home);
-    let mut variables = project.environment().vars().clone();
-    variables.insert("RATCHET_SPAWN_ID".into(), spawn.as_str().into());
+    let variables = project.environment().vars().clone();
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
         argv: ["bash", "-c", &proving.proof.run].map(Into::into).to_vec(),
@@ -132,13 +131,17 @@ pub(super) fn proof(
     };
     let task = Task::Proof(ProofTask { proving, policy: settings.proof_policy });
     // A proof always runs where the project is (`proofLocus` comes with the remote runtime).
-    let locus = ratchet_engine::settings::Locus::Local;
+    let locus = Locus::Local;
     let inflight = Inflight {
         journal_count: journal::count_of(&run, &key)?,
-        ..Inflight::new(spawn, key, task, locus, project.now())
+        ..Inflight::new(spawn, key, task, place(house, locus)?, project.now())
     };
     let command = Command { locus, request, variables: Variables(variables), files: Vec::new() };
     Ok(Order { inflight, command, notices: Vec::new() })
+}
+
+fn place(house: &House, locus: Locus) -> Result<Place, Error> {
+    Ok(Place { locus, spawns: house.places()?.spawns })
 }
 
 /// How the agent is called, and how the prompt calls its command.

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ratchet_engine::name::{BatchName, ChangeName, SpawnId};
+use ratchet_engine::name::{BatchName, ChangeName};
 
 use crate::environment::Environment;
 
@@ -254,12 +254,6 @@ pub fn spawns_root(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_home()?.join("ratchet/spawns"))
 }
 
-/// Returns the directory of one spawn, unless the user has no home.
-#[must_use]
-pub fn spawn_dir(environment: &Environment, spawn: &SpawnId) -> Option<PathBuf> {
-    Some(spawns_root(environment)?.join(spawn.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +273,7 @@ mod tests {
         let environment = Environment::new("/w", [("HOME", "/h")]);
         let config = user_config(&environment).unwrap();
         assert_eq!(config, Path::new("/h/.config/ratchet/config.json"));
-        let spawn = spawn_dir(&environment, &SpawnId::parse("01").unwrap()).unwrap();
-        assert_eq!(spawn, Path::new("/h/.local/state/ratchet/spawns/01"));
+        let spawns = spawns_root(&environment).unwrap();
+        assert_eq!(spawns, Path::new("/h/.local/state/ratchet/spawns"));
     }
 }
