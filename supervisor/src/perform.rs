@@ -42,7 +42,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
             let context = intend::Context { settings, consent: request.agent_override };
             match intend::step(house, home, *step, &context)? {
                 Ok(mut order) => {
-                    order.notices.extend(doubts(&snapshot));
+                    order.notices.extend(doubts(house, &snapshot));
                     Ok(Act::Spawn(Box::new(order)))
                 }
                 Err(result) => {
@@ -53,7 +53,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         }
         Plan::Prove(proving) => {
             let mut order = intend::proof(house, home, proving, settings)?;
-            order.notices.extend(doubts(&snapshot));
+            order.notices.extend(doubts(house, &snapshot));
             Ok(Act::Spawn(Box::new(order)))
         }
         Plan::Parked(halts) => {
@@ -65,13 +65,12 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
     }
 }
 
-/// Tells what `validate` would refuse in the manifest.
-fn doubts(snapshot: &Snapshot) -> impl Iterator<Item = Notice> {
-    snapshot
-        .manifest
-        .doubts
-        .iter()
-        .map(|doubt| Notice { level: NoticeLevel::Warning, text: format!("batch.yaml: {doubt}") })
+/// Tells what `validate` would refuse in the manifest, and which plans cannot be read.
+fn doubts(house: &House, snapshot: &Snapshot) -> Vec<Notice> {
+    let manifest = snapshot.manifest.doubts.iter().map(|doubt| format!("batch.yaml: {doubt}"));
+    let plans = house.project.plan_warnings(snapshot);
+    let warning = |text| Notice { level: NoticeLevel::Warning, text };
+    manifest.chain(plans).map(warning).collect()
 }
 
 /// Works out the act for one forced transition of a change on its own.

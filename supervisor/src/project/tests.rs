@@ -226,6 +226,34 @@ fn a_configuration_that_is_no_yaml_is_a_warning() {
     }
 }
 
+#[test]
+fn what_the_users_configuration_cannot_say_is_a_warning() {
+    let site = Site::with_batch();
+    let user = site.dir.path().join("home/.config/ratchet/config.json");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    let warnings = |text: &str| {
+        fs::write(&user, text).unwrap();
+        site.project.warnings().unwrap()
+    };
+    assert_eq!(warnings("{\"featureFlags\": {}, \"batch\": null}"), [""; 0]);
+    for text in [
+        "",
+        "{",
+        "[]",
+        "\0",
+        "{\"batch\": 7}",
+        "{\"batch\": {\"permissions\": {\"posture\": \"curated\"}}}",
+        "{\"a\": 1, \"a\": 2, \"batch\": {\"permissions\": []}}",
+    ] {
+        let told = warnings(text);
+        assert_eq!(told.len(), 1, "{text:?}: {told:?}");
+        assert!(told[0].contains("config.json") && told[0].ends_with("ignored"), "{told:?}");
+    }
+    fs::remove_file(&user).unwrap();
+    fs::create_dir(&user).unwrap();
+    assert_eq!(site.project.warnings().unwrap().len(), 1);
+}
+
 // B-V25 B-V26 B-V36
 #[test]
 fn a_setting_is_written_and_a_secret_never_echoed() {
