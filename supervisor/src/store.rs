@@ -5,6 +5,7 @@
 
 pub mod approved;
 pub mod change;
+pub mod check;
 pub mod command_file;
 pub mod due;
 pub mod edit;

@@ -49,10 +49,7 @@ pub(super) fn step(
     let project = &house.project;
     let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
     // Before anything of ours is written into the tree.
-    let note = match step.change() {
-        Some(change) => approved::note(house, change, &entries)?,
-        None => None,
-    };
+    let note = step.change().and_then(|change| approved::note(house, change, &entries));
     let call = match call(house, &step, context) {
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
