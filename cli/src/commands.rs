@@ -48,15 +48,19 @@ fn open() -> Result<Project, Failure> {
     Project::find(environment).map_err(failed)
 }
 
-/// As [`open`], for commands that use settings: what is ignored in the project's configuration is told.
+/// As [`open`], for commands that use settings: what is ignored in the configuration is told.
 fn open_configured(ui: Ui) -> Result<Project, Failure> {
     let project = open()?;
-    for warning in project.warnings().map_err(failed)? {
+    warn(project.warnings().map_err(failed)?, ui);
+    Ok(project)
+}
+
+fn warn(warnings: impl IntoIterator<Item = String>, ui: Ui) {
+    for warning in warnings {
         ui.tell(|page| {
             page.tone(Tone::Warn, "⚠ ").put(warning).end();
         });
     }
-    Ok(project)
 }
 
 /// Makes a failure of what the supervisor refuses.

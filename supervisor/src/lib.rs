@@ -15,6 +15,7 @@ pub mod request;
 mod actor;
 mod door;
 mod house;
+mod lossy;
 mod order;
 mod perform;
 mod record;

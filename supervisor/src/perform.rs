@@ -17,6 +17,7 @@ use crate::house::House;
 use crate::order::Order;
 use crate::record;
 use crate::request::{ApplyRequest, ChangeStepRequest, LimitPolicy};
+use crate::store::check::check_run_dir;
 use crate::store::layout::RunHome;
 
 /// What a plan comes to.
@@ -29,6 +30,7 @@ pub(crate) enum Act {
 
 /// Gathers and decides for a batch, then works out the act.
 pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Result<Act, Error> {
+    check_run_dir(&house.project.layout().run(home))?;
     let environment = house.project.environment();
     let mut snapshot = house.project.snapshot(&request.batch, request.escalation)?;
     if request.limits == LimitPolicy::Ignored {
@@ -48,10 +50,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
             };
             match intend::step(house, home, *step, &context)? {
                 Ok(mut order) => {
-                    order.notices.extend(doubts(&snapshot));
-                    order
-                        .notices
-                        .extend(budget::blind_spot(settings, &snapshot.usage).map(warning));
+                    order.notices.extend(doubts(house, &snapshot));
                     Ok(Act::Spawn(Box::new(order)))
                 }
                 Err(result) => {
@@ -62,7 +61,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         }
         Plan::Prove(proving) => {
             let mut order = intend::proof(house, home, proving, settings)?;
-            order.notices.extend(doubts(&snapshot));
+            order.notices.extend(doubts(house, &snapshot));
             Ok(Act::Spawn(Box::new(order)))
         }
         Plan::Parked(halts) => {
@@ -74,13 +73,13 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
     }
 }
 
-/// Tells what `validate` would refuse in the manifest.
-fn doubts(snapshot: &Snapshot) -> impl Iterator<Item = Notice> {
-    snapshot.manifest.doubts.iter().map(|doubt| warning(format!("batch.yaml: {doubt}")))
-}
-
-fn warning(text: String) -> Notice {
-    Notice { level: NoticeLevel::Warning, text }
+/// Tells what `validate` would refuse in the manifest, which plans cannot be read, and what a budget cannot see.
+fn doubts(house: &House, snapshot: &Snapshot) -> Vec<Notice> {
+    let manifest = snapshot.manifest.doubts.iter().map(|doubt| format!("batch.yaml: {doubt}"));
+    let plans = house.project.plan_warnings(snapshot);
+    let budget = budget::blind_spot(&snapshot.settings, &snapshot.usage);
+    let warning = |text| Notice { level: NoticeLevel::Warning, text };
+    manifest.chain(plans).chain(budget).map(warning).collect()
 }
 
 /// Works out the act for one forced transition of a change on its own.
@@ -89,6 +88,7 @@ pub(crate) fn forced(
     home: &RunHome,
     request: &ChangeStepRequest,
 ) -> Result<Act, Error> {
+    check_run_dir(&house.project.layout().run(home))?;
     let ready = match standalone::prepare(house, home, request)? {
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),

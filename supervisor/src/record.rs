@@ -8,16 +8,17 @@ use std::time::Duration;
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{
-    self, Cause, Report as SessionReport, Session, SessionEnd, StepResult,
+    self, BlockedBy, Cause, Report as SessionReport, Session, SessionEnd, StepResult,
 };
-use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
-use ratchet_engine::proof::ProofRecord;
+use ratchet_engine::park::{NewPark, ParkChange, park_after, park_after_alone};
+use ratchet_engine::proof::{Matcher, ProofRecord};
 use ratchet_engine::report::ApplyReport;
+use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 
 use crate::actor::message::Report;
 use crate::agent::Agent;
-use crate::agent::failure::{EarlyEnd, argument_mismatch};
+use crate::agent::failure::{EarlyEnd, Failure, argument_mismatch};
 use crate::error::Error;
 use crate::fault::{self, Point};
 use crate::house::House;
@@ -50,7 +51,13 @@ pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Res
     }
     match home {
         RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
-            park(house, home, writer, &result.change, park_after(result))
+            let state = RunState::read(writer.run())?;
+            // What a person said about an earlier question is not thrown away by a step that never began.
+            if state.park(&result.change).is_some_and(|park| !park.is_unresolved() && !park.retry) {
+                return Ok(());
+            }
+            let change = park_after(result, BlockedBy::Person);
+            park(house, home, writer, &result.change, change, &house.project.now().to_string())
         }),
         RunHome::Change(_) => Ok(()),
     }
@@ -102,6 +109,7 @@ fn conclude_step(
     let told = told::told(task, &seen, now);
     let usage_line = told::usage_line(inflight, task, &seen, now);
     let forgotten = told::remember_limit(house, task, told.as_ref(), &seen.facts);
+    let account = account(task, &seen);
     let session = Session {
         spawn: inflight.spawn.clone(),
         agent: task.agent.clone(),
@@ -109,6 +117,7 @@ fn conclude_step(
         reports: reports(&run, &inflight.key, inflight.journal_count)?,
         before: task.before,
         after,
+        account,
         stdout: seen.stdout,
         stderr: seen.stderr,
         told,
@@ -129,10 +138,10 @@ fn conclude_step(
         }
         fault::at(Point::Recorded, house.project.environment());
         let change = match home {
-            RunHome::Batch(_) => park_after(&verdict.result),
+            RunHome::Batch(_) => park_after(&verdict.result, verdict.blocked_by),
             RunHome::Change(_) => park_after_alone(&verdict),
         };
-        park(house, home, writer, &verdict.result.change, change)?;
+        park(house, home, writer, &verdict.result.change, change, &inflight.started_at)?;
         Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
     })?;
     Ok(verdict.result)
@@ -145,8 +154,16 @@ fn conclude_proof(
     task: &ProofTask,
     seen: Seen,
 ) -> Result<ProofRecord, Error> {
-    let finding = seen.finding.expect("a proof is watched with a matcher");
+    let finding = match seen.finding {
+        Some(finding) => finding,
+        None => Matcher::new(&task.proving.proof.pass).finish(&seen.end),
+    };
     let record = finding.record(&task.proving.phase, task.policy);
+    if is_cut_short(&seen.end) {
+        // Somebody stopped it, or nobody knows how it ended: that is no verdict, so it runs again.
+        forget(house, home, inflight)?;
+        return Ok(ProofRecord { gate_passed: false, ..record });
+    }
     fault::at(Point::Judged, house.project.environment());
     let entry = Entry {
         at: house.project.now(),
@@ -169,6 +186,20 @@ fn conclude_proof(
     Ok(record)
 }
 
+/// Says whether a command was ended before it could show anything, by a person or by bad luck.
+fn is_cut_short(end: &SessionEnd) -> bool {
+    match end {
+        SessionEnd::Stopped { .. } | SessionEnd::Lost { .. } => true,
+        SessionEnd::Exited(_)
+        | SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. } => false,
+    }
+}
+
 /// Reads what was reported under this key since the spawn began. Indices count the entries of the key. An outcome that an
 /// earlier, cut off attempt to record has left is no report.
 fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionReport>, Error> {
@@ -181,6 +212,23 @@ fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionRepor
             Some(SessionReport { index, kind: entry.kind()?, message })
         })
         .collect())
+}
+
+/// Gives what the agent said of its own failure, or what its exit code is known to mean.
+fn account(task: &StepTask, seen: &Seen) -> Option<String> {
+    let agent = Agent::find(&task.agent).ok().filter(|_| task.via.is_none())?;
+    let by_code = match seen.end {
+        SessionEnd::Exited(code) => Failure::from_exit(agent, code),
+        SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Stopped { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. }
+        | SessionEnd::Lost { .. } => None,
+    };
+    seen.facts.account(by_code)
 }
 
 /// Says whether the agent's arguments may not fit its installed version.
@@ -206,9 +254,11 @@ fn park(
     writer: &Writer<'_>,
     key: &StepKey,
     change: ParkChange,
+    since: &str,
 ) -> Result<(), Error> {
     let mut state = RunState::read(writer.run())?;
     match change {
+        ParkChange::Set(new) if is_decided(&state, &new, since) => return Ok(()),
         ParkChange::Set(new) => state.set(&new.at(house.project.now())),
         ParkChange::Clear => {
             let had_one = state.clear(key);
@@ -219,6 +269,16 @@ fn park(
         ParkChange::Keep => return Ok(()),
     }
     Ok(state.write(writer)?)
+}
+
+/// Says whether a person has already decided about this very park: the agent reported it in this session, and was still
+/// winding down when the answer came.
+fn is_decided(state: &RunState, new: &NewPark, since: &str) -> bool {
+    let moment = |text: &str| Timestamp::parse(text);
+    state.park(&new.key).is_some_and(|old| {
+        let same = old.kind == new.kind && old.reason == new.reason;
+        same && !old.is_unresolved() && moment(&old.parked_at) >= moment(since)
+    })
 }
 
 fn run(house: &House, home: &RunHome) -> RunDir {

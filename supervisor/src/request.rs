@@ -63,8 +63,10 @@ pub enum LimitPolicy {
 /// Who asked for a step to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// A person pressed Ctrl-C, or the process was told to end.
+    /// A person pressed Ctrl-C.
     Interrupt,
+    /// The process was told to end, by SIGTERM.
+    Terminate,
     /// `ratchet batch cancel`.
     Cancel,
     /// The agent printed its final event and did not exit.
@@ -82,6 +84,7 @@ impl StopReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Interrupt => "interrupt",
+            Self::Terminate => "SIGTERM",
             Self::Cancel => "cancel",
             Self::Linger => "linger",
         }

@@ -40,6 +40,14 @@ pub(crate) struct Places {
     pub(crate) shim: Vec<OsString>,
 }
 
+/// A command whose directory is there and whose shim is not started yet.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    locus: Locus,
+    pub(crate) dir: SpawnDir,
+    variables: Variables,
+}
+
 /// A command that was started: where it is, and how to watch it.
 pub(crate) struct Placed {
     pub(crate) dir: SpawnDir,
@@ -67,14 +75,23 @@ pub enum StartError {
     System(#[from] io::Error),
 }
 
-/// Starts a command at its locus.
+/// Makes a command's directory. Nothing runs yet, and nothing will unless it is started: this comes before the intent, so
+/// that an intent without a directory means that somebody removed it.
+pub(crate) fn prepare(places: &Places, command: Command) -> Result<Prepared, StartError> {
+    match command.locus {
+        Locus::Local => local::prepare(places, command),
+        locus @ (Locus::Docker | Locus::Remote) => Err(StartError::NoSuchPlace(locus)),
+    }
+}
+
+/// Starts a prepared command at its locus.
 pub(crate) fn start(
     places: &Places,
-    command: Command,
+    prepared: Prepared,
     slot: OwnedSemaphorePermit,
 ) -> Result<Placed, StartError> {
-    match command.locus {
-        Locus::Local => local::start(places, command, slot),
+    match prepared.locus {
+        Locus::Local => local::start(places, prepared, slot),
         locus @ (Locus::Docker | Locus::Remote) => Err(StartError::NoSuchPlace(locus)),
     }
 }

@@ -94,7 +94,7 @@ fn proof(page: &mut Page, proof: &ProofReport) {
 }
 
 fn parked(page: &mut Page, parked: &ParkedReport) {
-    let Waiting { change, reason, hint } = &parked.first;
+    let Waiting { change, reason, hint, .. } = &parked.first;
     page.tone(Tone::Warn, format_args!("Step '{change}' did not advance"));
     page.put(format_args!(" ({reason}).")).end();
     page.put(format_args!("To proceed: {hint}")).end();

@@ -16,6 +16,7 @@ pub mod approval;
 pub mod change;
 pub mod dag;
 pub mod decide;
+pub mod feature;
 pub mod fold;
 pub mod gate;
 pub mod instructions;
@@ -34,6 +35,7 @@ pub mod shell;
 #[cfg(test)]
 mod sketch;
 pub mod snapshot;
+pub mod stall;
 pub mod status;
 pub mod time;
 pub mod transition;

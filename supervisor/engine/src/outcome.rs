@@ -105,9 +105,11 @@ pub struct Session {
     pub before: Option<ChangeFacts>,
     /// The change after it.
     pub after: Option<ChangeFacts>,
-    /// The end of its standard output, decoded with replacement; bounded by the supervisor.
+    /// What the agent itself said of its failure, if it did; shown, never judged by.
+    pub account: Option<String>,
+    /// The head of its standard output as a person reads it, decoded with replacement; bounded by the supervisor.
     pub stdout: String,
-    /// The end of its standard error, likewise.
+    /// The head of its standard error, likewise.
     pub stderr: String,
     /// What the agent says of its own failure, if it does.
     pub told: Option<Told>,
@@ -138,8 +140,19 @@ pub struct Verdict {
     pub entry_kind: EntryKind,
     /// The text of the outcome entry.
     pub entry_message: String,
-    /// The agent itself asked: it reported a blocker or wants input.
-    pub is_question: bool,
+    /// What blocked the step, if it is blocked.
+    pub blocked_by: BlockedBy,
+}
+
+/// What blocks a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockedBy {
+    /// The agent itself: it reported a blocker or wants input.
+    Agent,
+    /// A person, who stopped the step, or whose settings kept it from starting.
+    Person,
+    /// How it ended, or what the disk shows.
+    Evidence,
 }
 
 /// The public result of one step (spec `step-and-outcome` 8).
@@ -179,6 +192,9 @@ pub struct StepResult {
     /// The spawn, for `batch log`; absent if nothing was spawned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
+    /// Set when the agent's command could not be started.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub not_started: bool,
     /// What else is worth knowing: strays that were ended, an agent that lingered, an approved plan that changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -199,6 +215,12 @@ pub enum StepState {
 }
 
 impl StepResult {
+    /// Says whether an agent ran for it. A step that was refused, or that waits for a person, ran none.
+    #[must_use]
+    pub fn ran(&self) -> bool {
+        self.spawn_id.is_some() && !self.not_started
+    }
+
     /// Gives a result that says nothing but how a step ended.
     #[must_use]
     pub fn new(state: StepState, key: StepKey, kind: StepKind) -> Self {
@@ -215,6 +237,7 @@ impl StepResult {
             message: None,
             agent_override: false,
             spawn_id: None,
+            not_started: false,
             notes: Vec::new(),
         }
     }

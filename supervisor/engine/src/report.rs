@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::decide::{Halt, Idle, Proving};
 use crate::manifest::ProofKind;
-use crate::name::{PhaseName, StepKey};
+use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
 use crate::outcome::{Cause, StepResult};
 use crate::park::ParkKind;
 use crate::proof::{ConditionKind, ProofReason, ProofRecord};
@@ -43,6 +43,9 @@ pub struct ParkedReport {
 pub struct Waiting {
     /// Whose step it is.
     pub change: StepKey,
+    /// What kind of word it waits for.
+    #[serde(skip)]
+    pub kind: ParkKind,
     /// What it waits for: `blocked: …` or `awaiting approval: …`.
     pub reason: String,
     /// What to type.
@@ -55,6 +58,17 @@ pub struct Waiting {
     pub retry_at: Option<Timestamp>,
 }
 
+/// Where a step is reported to: what a hint has to name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel<'a> {
+    /// A step of the only batch.
+    OnlyBatch,
+    /// A step of this batch.
+    Batch(&'a BatchName),
+    /// A step of a change on its own.
+    Alone(&'a ChangeName),
+}
+
 /// Nothing to do, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NothingReport {
@@ -64,6 +78,9 @@ pub struct NothingReport {
     pub why: Idle,
     /// Why, in one line.
     pub message: String,
+    /// What to type, where that helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// A proof-of-work that ran.
@@ -91,6 +108,9 @@ pub struct ProofReport {
     /// The text that satisfied a text condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched_excerpt: Option<String>,
+    /// What to type, if its gate is shut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// The `state` of a report that is no step.
@@ -117,7 +137,7 @@ impl ApplyReport {
     pub fn idle(idle: &Idle) -> Self {
         let message = idle.message();
         let why = idle.clone();
-        Self::NothingReady(NothingReport { state: Literal::NothingReady, why, message })
+        Self::NothingReady(NothingReport { state: Literal::NothingReady, why, message, hint: None })
     }
 
     /// Reports a proof-of-work that ran.
@@ -134,43 +154,113 @@ impl ApplyReport {
             detail: record.detail.clone(),
             condition_kind: record.condition_kind,
             matched_excerpt: record.matched_excerpt.clone(),
+            hint: None,
         })
+    }
+
+    /// Names the batch in everything that a person may type next, so that it also works where there are several.
+    #[must_use]
+    pub fn of_batch(mut self, batch: &BatchName) -> Self {
+        match &mut self {
+            Self::Step(_) => {}
+            Self::Parked(parked) => {
+                for waiting in std::iter::once(&mut parked.first).chain(&mut parked.others) {
+                    waiting.hint = waiting.what_to_type(Channel::Batch(batch));
+                }
+            }
+            Self::NothingReady(nothing) => {
+                nothing.hint = match &nothing.why {
+                    Idle::FailedProof { phase, .. } => Some(rerun_hint(batch, phase)),
+                    Idle::OverBudget(overspent) => Some(overspent.hint()),
+                    Idle::Done | Idle::NothingReady => None,
+                };
+            }
+            Self::Proof(proof) => {
+                proof.hint = (!proof.gate_passed).then(|| rerun_hint(batch, &proof.phase));
+            }
+        }
+        self
     }
 }
 
 impl Waiting {
-    /// Says what a parked step waits for, and what to type. The same hint serves a batch and a change on its own.
+    /// Says what a parked step waits for, and what to type.
     #[must_use]
     pub fn of(halt: &Halt) -> Self {
-        let key = quoted(halt.key.as_str());
-        let (what, hint) = match halt.park.kind {
-            ParkKind::Blocked if halt.park.retry_at.is_some() => (
-                "blocked",
-                "wait until then (`ratchet batch run` does), or try at once with `ratchet batch apply --ignore-limit`"
-                    .to_owned(),
-            ),
-            ParkKind::Blocked => (
-                "blocked",
-                format!(
-                    "record an answer with `ratchet batch report --change {key} --answer \"...\"`"
-                ),
-            ),
-            ParkKind::AwaitingApproval => (
-                "awaiting approval",
-                format!(
-                    "approve with `ratchet batch approve --change {key}` or reject with \
-                     `ratchet batch report --change {key} --reject \"...\"`"
-                ),
-            ),
+        let kind = halt.park.kind;
+        let what = match kind {
+            ParkKind::Blocked => "blocked",
+            ParkKind::AwaitingApproval => "awaiting approval",
         };
-        Self {
+        let mut waiting = Self {
             change: halt.key.clone(),
+            kind,
             reason: format!("{what}: {}", halt.park.reason),
-            hint,
+            hint: String::new(),
             cause: halt.park.cause,
             retry_at: halt.park.retry_at,
+        };
+        waiting.hint = waiting.what_to_type(Channel::OnlyBatch);
+        waiting
+    }
+
+    fn what_to_type(&self, channel: Channel<'_>) -> String {
+        match (self.retry_at, channel) {
+            (Some(_), Channel::Batch(batch)) => {
+                let batch = quoted(batch.as_str());
+                format!(
+                    "wait until then (`ratchet batch run {batch}` does), or try at once with `ratchet batch apply \
+                     {batch} --ignore-limit`"
+                )
+            }
+            (Some(_), Channel::OnlyBatch | Channel::Alone(_)) => {
+                "wait until then, or try at once with --ignore-limit".to_owned()
+            }
+            (None, _) => hint(self.kind, &self.change, channel),
         }
     }
+}
+
+/// Says what to type about a parked step.
+#[must_use]
+pub fn hint(kind: ParkKind, key: &StepKey, channel: Channel<'_>) -> String {
+    let report = channel.report(key);
+    match (kind, channel) {
+        (ParkKind::Blocked, _) => format!("record an answer with `{report} --answer \"...\"`"),
+        (ParkKind::AwaitingApproval, Channel::OnlyBatch | Channel::Batch(_)) => {
+            let approve = report.replacen("batch report", "batch approve", 1);
+            format!("approve with `{approve}` or reject with `{report} --reject \"...\"`")
+        }
+        (ParkKind::AwaitingApproval, Channel::Alone(_)) => {
+            format!("approve with `{report} --approve` or reject with `{report} --reject \"...\"`")
+        }
+    }
+}
+
+impl Channel<'_> {
+    /// Gives the command that reports on a step, without the kind of report.
+    #[must_use]
+    pub fn report(self, key: &StepKey) -> String {
+        let key = quoted(key.as_str());
+        match self {
+            Self::OnlyBatch => format!("ratchet batch report --change {key}"),
+            Self::Batch(batch) => {
+                format!("ratchet batch report {} --change {key}", quoted(batch.as_str()))
+            }
+            Self::Alone(change) => format!("ratchet report {}", quoted(change.as_str())),
+        }
+    }
+}
+
+/// Says what to type about a proof-of-work that failed.
+fn rerun_hint(batch: &BatchName, phase: &PhaseName) -> String {
+    format!(
+        "mend what it names, then have it run again: `ratchet batch rerun-proof {} --phase {}`, then `ratchet batch \
+         apply {}`",
+        quoted(batch.as_str()),
+        quoted(phase.as_str()),
+        quoted(batch.as_str())
+    )
 }
 
 impl Idle {
@@ -179,10 +269,8 @@ impl Idle {
     pub fn message(&self) -> String {
         match self {
             Self::Done => "Nothing to do — all changes are done.".to_owned(),
-            Self::FailedProof { gated_by } => format!("No ready step — blocked by {gated_by}"),
-            Self::OverBudget(overspent) => {
-                format!("{} To go on, {}.", overspent.message(), overspent.hint())
-            }
+            Self::OverBudget(overspent) => overspent.message(),
+            Self::FailedProof { gated_by, .. } => format!("No ready step — blocked by {gated_by}"),
             Self::NothingReady => {
                 "No ready step. Everything is blocked, gated, or parked.".to_owned()
             }

@@ -188,6 +188,7 @@ fn intent(text: &str) -> ChangeIntent {
     let name = ChangeName::parse(name.trim()).unwrap();
     ChangeIntent {
         done: format!("{name} works"),
+        place: None,
         after: after.split_whitespace().map(|a| ChangeName::parse(a).unwrap()).collect(),
         name,
     }
@@ -196,7 +197,7 @@ fn intent(text: &str) -> ChangeIntent {
 fn park(key: &str, kind: ParkKind, transition: StepKind) -> Park {
     let reason = format!("{key} waits");
     let key = StepKey::from_text(key);
-    NewPark { key, kind, reason, transition, cause: None, retry_at: None }
+    NewPark { key, kind, reason, transition, retry: false, cause: None, retry_at: None }
         .at(Timestamp::from_unix_ms(0))
 }
 

@@ -17,15 +17,14 @@ use super::message::{Apply, Caller, Place, PlacedReply, Report, RunChange, StepE
 use super::runtime::RuntimeActor;
 use super::step::{Step, StepArgs};
 use crate::error::Error;
-use crate::event::{Origin, Started, StepEvent};
+use crate::event::{Notice, Origin, Started, StepEvent};
 use crate::fault::{self, Point};
 use crate::house::House;
 use crate::order::Order;
 use crate::perform::{self, Act};
 use crate::record;
 use crate::recover::{self, Found};
-use crate::request::StopReason;
-use crate::runtime::Placed;
+use crate::runtime::{self, Placed, Prepared};
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
 use crate::store::lock::StepLock;
@@ -56,7 +55,7 @@ enum Phase {
 struct Open {
     caller: Caller,
     lock: StepLock,
-    stop: Option<StopReason>,
+    stop: Option<Stop>,
 }
 
 struct Running {
@@ -69,12 +68,19 @@ struct Running {
 
 /// What a request has begun.
 enum Begun {
-    /// An order to be placed.
-    Order(Box<Order>),
+    /// A command to be placed.
+    Ready(Box<Ready>),
     /// A spawn of an earlier call.
     Found(Box<(Inflight, Placed)>),
     /// Nothing: the answer is known.
     Report(Report),
+}
+
+/// A command whose intent is on disk.
+struct Ready {
+    inflight: Inflight,
+    prepared: Prepared,
+    notices: Vec<Notice>,
 }
 
 impl Actor for Batch {
@@ -167,7 +173,7 @@ impl Message<Stop> for Batch {
     async fn handle(&mut self, stop: Stop, _ctx: &mut Context<Self, ()>) {
         match &mut self.phase {
             Phase::Idle => {}
-            Phase::Placing(open, _) => open.stop = Some(stop.0),
+            Phase::Placing(open, _) => open.stop = Some(stop),
             Phase::Running(running) => {
                 // A step that is gone needs no stopping; its end is on its way.
                 let _gone = running.step.tell(stop).await;
@@ -206,14 +212,14 @@ impl Batch {
                 let open = Open { caller, lock, stop: None };
                 self.watch(open, inflight, placed, Origin::Reattached, me).await;
             }
-            Ok(Begun::Order(order)) => {
-                let Order { inflight, command, notices } = *order;
+            Ok(Begun::Ready(ready)) => {
+                let Ready { inflight, prepared, notices } = *ready;
                 for notice in notices {
                     caller.hear(StepEvent::Notice(notice)).await;
                 }
                 let open = Open { caller, lock, stop: None };
                 self.phase = Phase::Placing(open, inflight);
-                let place = Place { command: Box::new(command), reply_to: me.clone() };
+                let place = Place { prepared: Box::new(prepared), reply_to: me.clone() };
                 if self.args.runtime.tell(place).await.is_err() {
                     let gone = PlacedReply { outcome: Err(Error::WatcherDied) };
                     drop(me.tell(gone).await);
@@ -231,20 +237,26 @@ impl Batch {
         match recover::look(house, home)? {
             Found::Nothing => {}
             Found::Spawn(found) => return Ok(Begun::Found(found)),
+            Found::Gone(gone) => {
+                let (inflight, seen) = *gone;
+                return Ok(Begun::Report(record::conclude(house, home, &inflight, seen)?));
+            }
         }
         match act(house, home)? {
             Act::Report(report) => Ok(Begun::Report(report)),
             Act::Spawn(order) => {
-                record::intend(house, home, &order.inflight)?;
+                let Order { inflight, command, notices } = *order;
+                let prepared = runtime::prepare(&house.places()?, command)?;
+                record::intend(house, home, &inflight)?;
                 fault::at(Point::Intended, house.project.environment());
-                Ok(Begun::Order(order))
+                Ok(Begun::Ready(Box::new(Ready { inflight, prepared, notices })))
             }
         }
     }
 
     async fn watch(
         &mut self,
-        open: Open,
+        mut open: Open,
         inflight: Inflight,
         placed: Placed,
         origin: Origin,
@@ -262,8 +274,8 @@ impl Batch {
         let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher());
         let step = Step::spawn(StepArgs { batch: me.clone(), dir, watch });
         me.link(&step).await;
-        if let Some(by) = open.stop {
-            let _gone = step.tell(Stop(by)).await;
+        if let Some(stop) = open.stop.take() {
+            let _gone = step.tell(stop).await;
         }
         self.phase = Phase::Running(Running { open, inflight, step, _slot: slot });
     }

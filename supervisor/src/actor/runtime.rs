@@ -34,14 +34,14 @@ impl Message<Place> for RuntimeActor {
     type Reply = ();
 
     async fn handle(&mut self, place: Place, _ctx: &mut Context<Self, ()>) {
-        let Place { command, reply_to } = place;
+        let Place { prepared, reply_to } = place;
         let house = Arc::clone(&self.house);
         let room = Arc::clone(&self.local);
         // Bounded by the batches: each has at most one order on its way.
         tokio::spawn(async move {
             let slot = room.acquire_owned().await.expect("the semaphore is never closed");
             let outcome =
-                house.places().and_then(|places| Ok(runtime::start(&places, *command, slot)?));
+                house.places().and_then(|places| Ok(runtime::start(&places, *prepared, slot)?));
             // A batch that restarted meanwhile recovers the spawn from disk.
             drop(reply_to.tell(PlacedReply { outcome }).await);
         });

@@ -18,19 +18,25 @@ use crate::watch::Seen;
 /// Gives what the agent said of its failure: in its last word, else by its exit code, else on standard error.
 pub(super) fn told(task: &StepTask, seen: &Seen, now: Timestamp) -> Option<Told> {
     let agent = agent_of(task)?;
-    let zone = local_zone();
-    match (&seen.facts.last_word, &seen.end) {
-        (Some(last_word), _) => {
-            let words = last_word.text.as_deref().unwrap_or(&seen.stderr);
-            Some(last_word.failure?.told(words, now, &zone))
-        }
-        (None, SessionEnd::Exited(code)) if *code != 0 => {
-            let failure = Failure::from_exit(agent, *code)
-                .unwrap_or_else(|| Failure::from_text(&seen.stderr));
-            (failure != Failure::Other).then(|| failure.told(&seen.stderr, now, &zone))
-        }
-        (None, _) => None,
-    }
+    let SessionEnd::Exited(code) = seen.end else {
+        let last_word = seen.facts.last_word.as_ref()?;
+        return Some(last_word.failure?.told(words(seen), now, &local_zone()));
+    };
+    let by_code = Failure::from_exit(agent, code);
+    let failure = match &seen.facts.last_word {
+        Some(last_word) => last_word.failure.or(by_code)?,
+        None if code != 0 => Failure::from_text(&seen.stderr),
+        None => return None,
+    };
+    let failure = if failure == Failure::Other { by_code.unwrap_or(failure) } else { failure };
+    // What an agent left on standard error without an event may be about anything.
+    let is_clear = failure != Failure::Other || seen.facts.last_word.is_some();
+    is_clear.then(|| failure.told(words(seen), now, &local_zone()))
+}
+
+fn words(seen: &Seen) -> &str {
+    let last_word = seen.facts.last_word.as_ref().and_then(|last_word| last_word.text.as_deref());
+    last_word.unwrap_or(&seen.stderr)
 }
 
 /// Gives the line of `usage.jsonl`; a command that stands in for an agent has none.

@@ -22,7 +22,7 @@ use super::layout::RunDir;
 mod tests;
 
 /// The members of a park in the order of spec `step-and-outcome` 5.4; others follow, sorted.
-const PARK_MEMBERS: [&str; 10] = [
+const PARK_MEMBERS: [&str; 11] = [
     "parkedAt",
     "change",
     "kind",
@@ -31,6 +31,7 @@ const PARK_MEMBERS: [&str; 10] = [
     "feedback",
     "approved",
     "transition",
+    "retry",
     "cause",
     "retryAt",
 ];
@@ -97,6 +98,7 @@ impl RunState {
         put("feedback", park.feedback.as_deref().map(Value::from));
         put("approved", park.approved.map(Value::from));
         put("transition", park.transition.map(|kind| kind.as_str().into()));
+        put("retry", park.retry.then_some(Value::Bool(true)));
         put("cause", park.cause.and_then(|cause| serde_json::to_value(cause).ok()));
         put("retryAt", park.retry_at.map(|at| at.to_string().into()));
         self.parked().insert(park.key.as_str().to_owned(), Value::Object(entry));
@@ -178,6 +180,7 @@ fn park_of(key: &str, value: &Value) -> Option<Park> {
         transition: StepKind::ALL
             .into_iter()
             .find(|kind| Some(kind.as_str()) == transition.as_deref()),
+        retry: value.get("retry").and_then(Value::as_bool).unwrap_or_default(),
         cause: value.get("cause").and_then(|cause| Cause::deserialize(cause).ok()),
         retry_at: text("retryAt").as_deref().and_then(Timestamp::parse),
     })

@@ -136,6 +136,7 @@ fn parked_steps_say_what_frees_the_first_and_who_else_waits() {
             feedback: None,
             approved: None,
             transition: None,
+            retry: false,
         },
     };
     let halts = [

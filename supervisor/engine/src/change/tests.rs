@@ -79,6 +79,7 @@ fn park(kind: ParkKind, transition: Option<StepKind>, approved: Option<bool>) ->
         transition,
         cause: None,
         retry_at: None,
+        retry: false,
     }
 }
 

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::{
-    BatchState, BatchStatus, ChangeState, ChangeStatus, Next, ParkView, PhaseState, PhaseStatus,
-    Progress,
+    BatchState, BatchStatus, ChangeState, ChangeStatus, DuePullRequest, Next, ParkView, PhaseState,
+    PhaseStatus, Progress,
 };
 use crate::name::{BatchName, ChangeName, PhaseName};
 use crate::settings::GateMode;
@@ -22,6 +22,8 @@ pub struct StatusJson<'a> {
     done_count: usize,
     gate: GateMode,
     next: Option<StatusNext<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<&'a DuePullRequest>,
     phases: Vec<StatusPhase<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<TallyJson>,
@@ -38,6 +40,8 @@ pub struct ViewJson<'a> {
     done_count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextStep<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<&'a DuePullRequest>,
     status: BatchState,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<TallyJson>,
@@ -71,6 +75,8 @@ struct StatusPhase<'a> {
     status: PhaseState,
     gated: bool,
     gated_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parked: Option<&'a ParkView>,
     changes: Vec<StatusChange<'a>>,
 }
 
@@ -84,6 +90,8 @@ struct ViewPhase<'a> {
     gated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     gated_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parked: Option<&'a ParkView>,
     changes: Vec<ViewChange<'a>>,
 }
 
@@ -138,6 +146,7 @@ impl BatchStatus {
             done_count: self.done_count,
             gate: self.gate,
             next,
+            pull_request: self.pull_request.as_ref(),
             phases: self.phases.iter().map(StatusPhase::from).collect(),
             usage: self.usage.as_ref().map(TallyJson::from),
         }
@@ -153,6 +162,7 @@ impl BatchStatus {
             change_count: self.change_count,
             done_count: self.done_count,
             next: self.next.as_ref().map(NextStep::from),
+            pull_request: self.pull_request.as_ref(),
             status: self.status,
             usage: self.usage.as_ref().map(TallyJson::from),
         }
@@ -179,6 +189,7 @@ impl<'a> From<&'a PhaseStatus> for StatusPhase<'a> {
             status: phase.status,
             gated: phase.gated_by.is_some(),
             gated_by: phase.gated_by.as_deref(),
+            parked: phase.parked.as_ref(),
             changes: phase.changes.iter().map(StatusChange::from).collect(),
         }
     }
@@ -193,6 +204,7 @@ impl<'a> From<&'a PhaseStatus> for ViewPhase<'a> {
             status: phase.status,
             gated: phase.gated_by.is_some(),
             gated_by: phase.gated_by.as_deref(),
+            parked: phase.parked.as_ref(),
             changes: phase
                 .changes
                 .iter()

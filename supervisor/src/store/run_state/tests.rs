@@ -20,6 +20,7 @@ fn new_park(of: &str, kind: ParkKind, reason: &str) -> Park {
         kind,
         reason,
         transition: StepKind::Apply,
+        retry: false,
         cause: None,
         retry_at: None,
     };

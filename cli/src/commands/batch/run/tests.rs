@@ -24,7 +24,8 @@ fn a_run_halts_where_a_person_is_needed_or_nothing_is_left() {
     assert_eq!(reason(&step(StepState::AwaitingApproval)), Some(Reason::AwaitingApproval));
     assert_eq!(reason(&ApplyReport::idle(&Idle::Done)), Some(Reason::Done));
     assert_eq!(reason(&ApplyReport::idle(&Idle::NothingReady)), Some(Reason::NothingReady));
-    let shut = Idle::FailedProof { gated_by: "p1".into() };
+    let phase = PhaseName::parse("p1").unwrap();
+    let shut = Idle::FailedProof { phase, gated_by: "p1".into() };
     assert_eq!(reason(&ApplyReport::idle(&shut)), Some(Reason::ProofFailed));
 }
 
