@@ -9,12 +9,13 @@ mod first_run;
 pub(crate) mod list;
 mod log;
 pub(super) mod new;
+mod pause;
 mod rerun_proof;
 mod run;
 mod status;
 mod view;
 
-pub(super) use apply::consent;
+pub(super) use apply::{consent, limits};
 
 use super::{Ended, report};
 use crate::args::batch::Batch;

@@ -8,7 +8,7 @@ use ratchet_supervisor::project::Project;
 use ratchet_supervisor::project::verb::Readiness;
 use ratchet_supervisor::request::ChangeStepRequest;
 
-use super::batch::consent;
+use super::batch::{consent, limits};
 use super::{Ended, failed, open_configured, stage};
 use crate::args::change::{AgentRun, Move, Propose};
 use crate::diagnostic::Failure;
@@ -67,6 +67,7 @@ fn request(
         },
         readiness,
         agent_override: consent(run.stepping),
+        limits: limits(run.stepping),
     }
 }
 

@@ -3,6 +3,7 @@
 use ratchet_engine::outcome::{StepResult, StepState};
 use ratchet_engine::report::{ApplyReport, ParkedReport, ProofReport, Waiting};
 use ratchet_engine::settings::ProofPolicy;
+use ratchet_engine::time::Timestamp;
 
 use super::page::{Page, Tone};
 
@@ -64,6 +65,18 @@ fn outcome(page: &mut Page, result: &StepResult, manner: Manner, success: &str) 
         }
     }
     page.end();
+}
+
+/// Says until when a run waits.
+pub(crate) fn waiting(page: &mut Page, now: Timestamp, until: Timestamp) {
+    let minutes = (until.unix_ms().saturating_sub(now.unix_ms())).max(0) / 60_000;
+    let left = match (minutes / 60, minutes % 60) {
+        (0, 0) => "less than a minute".to_owned(),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    };
+    page.tone(Tone::Warn, format_args!("⏳ waiting until {until}")).put(format_args!(" ({left})"));
+    page.tone(Tone::Dim, ", then the run goes on; Ctrl-C ends it").end();
 }
 
 /// Draws what one `batch apply` came to.

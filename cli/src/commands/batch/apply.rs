@@ -3,7 +3,7 @@
 use ratchet_engine::name::BatchName;
 use ratchet_engine::permission::Escalation;
 use ratchet_supervisor::project::Project;
-use ratchet_supervisor::request::{ApplyRequest, OverrideConsent};
+use ratchet_supervisor::request::{ApplyRequest, LimitPolicy, OverrideConsent};
 
 use super::first_run::ask_for_posture;
 use crate::args::batch::{Apply, Raise};
@@ -53,12 +53,18 @@ pub(super) fn request(batch: &BatchName, raise: Raise, stepping: Stepping) -> Ap
         batch: batch.clone(),
         escalation: escalation(raise),
         agent_override: consent(stepping),
+        limits: limits(stepping),
     }
 }
 
 /// Reads `--allow-manifest-escalation`.
 pub(super) fn escalation(raise: Raise) -> Escalation {
     if raise.allow_manifest_escalation { Escalation::Allowed } else { Escalation::Clamped }
+}
+
+/// Reads `--ignore-limit`.
+pub(in crate::commands) fn limits(stepping: Stepping) -> LimitPolicy {
+    if stepping.ignore_limit { LimitPolicy::Ignored } else { LimitPolicy::Heeded }
 }
 
 /// Reads `--allow-agent-override`.

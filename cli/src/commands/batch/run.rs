@@ -3,15 +3,17 @@
 //! What to run is decided anew for every step, as by `batch apply`; here is only the rule when to halt.
 
 use ratchet_engine::decide::Idle;
-use ratchet_engine::outcome::StepState;
+use ratchet_engine::outcome::{Cause, StepState};
 use ratchet_engine::report::ApplyReport;
 use serde::Serialize;
 
 use super::apply::{request, show_posture};
 use super::first_run::ask_for_posture;
+use super::pause::{Patience, Pause};
 use crate::args::Format;
 use crate::args::batch::Run;
-use crate::commands::{Ended, failed, open_configured, stage};
+use crate::commands::stage::{self, Waited};
+use crate::commands::{Ended, failed, open_configured};
 use crate::exit::{CodeStyle, Exit};
 use crate::render::page::{Page, Tone};
 use crate::render::step;
@@ -52,6 +54,10 @@ enum Reason {
     NothingReady,
     /// A proof-of-work failed and keeps its gate shut.
     ProofFailed,
+    /// An agent has reached its usage limit.
+    LimitReached,
+    /// A budget is used up.
+    OverBudget,
     /// `--max-steps` were run.
     MaxSteps,
     /// A signal asked for the end.
@@ -68,16 +74,29 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let most = args.max_steps.map_or(usize::MAX, |most| most as usize);
     let (ran, signal) = stage::play(project, ui, format, async |stage| {
         let mut steps = Vec::new();
+        let mut patience = if args.no_wait { Patience::none() } else { Patience::some() };
         loop {
             let report = stage.apply(request(&batch, args.raise, args.stepping)).await?;
             if format == Format::Text {
                 ui.text(|page| step::report(page, &report))?;
             }
+            let pause = Pause::of(&report);
+            let is_patient = patience.allows(&report);
             let halted = Halted::after(&report, stage.asked());
             if is_step(&report) {
                 steps.push(report);
             }
-            let halted = halted.or_else(|| (steps.len() >= most).then(|| Halted::at_limit(most)));
+            let at_limit = || (steps.len() >= most).then(|| Halted::at_limit(most));
+            let halted = match (pause, stage.asked()) {
+                (Some(pause), None) if is_patient && steps.len() < most => {
+                    match stage.wait_until(pause.until).await {
+                        Waited::Over => None,
+                        Waited::Interrupted => stage.asked().map(Halted::by_signal),
+                    }
+                }
+                (Some(pause), None) => Some(Halted::at_pause(pause)),
+                (None, _) | (Some(_), Some(_)) => halted.or_else(at_limit),
+            };
             if let Some(halted) = halted {
                 return Ok(Ran { steps, halted });
             }
@@ -92,7 +111,9 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
 
 fn is_step(report: &ApplyReport) -> bool {
     match report {
-        ApplyReport::Step(_) | ApplyReport::Proof(_) => true,
+        // An agent that is out of use for a while was not started.
+        ApplyReport::Step(step) => step.cause != Some(Cause::Quota) || step.spawn_id.is_some(),
+        ApplyReport::Proof(_) => true,
         ApplyReport::Parked(_) | ApplyReport::NothingReady(_) => false,
     }
 }
@@ -101,8 +122,7 @@ impl Halted {
     /// Says whether a run halts after this, and why.
     fn after(report: &ApplyReport, asked: Option<Signal>) -> Option<Self> {
         if let Some(signal) = asked {
-            let message = format!("Stopped by {}.", signal.name());
-            return Some(Self { reason: Reason::Stopped, message, hint: None });
+            return Some(Self::by_signal(signal));
         }
         let halted =
             |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
@@ -128,16 +148,27 @@ impl Halted {
                 ..halted(Reason::Parked, &parked.first.reason)
             }),
             ApplyReport::NothingReady(nothing) => {
+                let hint = nothing.hint.clone();
                 let reason = match nothing.why {
                     Idle::Done => Reason::Done,
                     Idle::FailedProof { .. } => Reason::ProofFailed,
+                    Idle::OverBudget(_) => Reason::OverBudget,
                     Idle::NothingReady => Reason::NothingReady,
                 };
-                Some(halted(reason, &nothing.message))
+                Some(Self { hint, ..halted(reason, &nothing.message) })
             }
             ApplyReport::Proof(proof) if proof.gate_passed => None,
             ApplyReport::Proof(proof) => Some(halted(Reason::ProofFailed, &proof.detail)),
         }
+    }
+
+    fn by_signal(signal: Signal) -> Self {
+        let message = format!("Stopped by {}.", signal.name());
+        Self { reason: Reason::Stopped, message, hint: None }
+    }
+
+    fn at_pause(pause: Pause) -> Self {
+        Self { reason: Reason::LimitReached, message: pause.why, hint: pause.hint }
     }
 
     fn at_limit(most: usize) -> Self {
@@ -155,6 +186,8 @@ impl Ran {
             Reason::Parked => (Tone::Warn, "a parked step holds the batch"),
             Reason::NothingReady => (Tone::Warn, "nothing is ready"),
             Reason::ProofFailed => (Tone::Bad, "a proof-of-work failed"),
+            Reason::LimitReached => (Tone::Warn, "an agent has reached its usage limit"),
+            Reason::OverBudget => (Tone::Warn, "the budget is used up"),
             Reason::MaxSteps => (Tone::Dim, "the limit of --max-steps is reached"),
             Reason::Stopped => (Tone::Warn, "stopped"),
         };
@@ -166,9 +199,9 @@ impl Ran {
     fn exit(&self) -> Exit {
         match self.halted.reason {
             Reason::Done | Reason::MaxSteps => Exit::Success,
-            Reason::Blocked | Reason::Stopped => Exit::Blocked,
+            Reason::Blocked | Reason::LimitReached | Reason::Stopped => Exit::Blocked,
             Reason::AwaitingApproval => Exit::AwaitingApproval,
-            Reason::Parked | Reason::NothingReady => Exit::NothingReady,
+            Reason::Parked | Reason::OverBudget | Reason::NothingReady => Exit::NothingReady,
             Reason::ProofFailed => Exit::ProofFailed,
         }
     }

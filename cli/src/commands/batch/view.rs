@@ -81,6 +81,7 @@ mod tests {
             gate: GateMode::Voluntary,
             next: None,
             phases: Vec::new(),
+            usage: None,
         };
         let settings = resolve(None, &Layer::default(), None, Escalation::Clamped);
         assert_fits("view", &Shown::of(&batch, &settings, &[]));

@@ -25,6 +25,7 @@ fn change_of(name: &str, status: ChangeState) -> ChangeStatus {
         exists: true,
         archived: false,
         parked: None,
+        usage: None,
     }
 }
 
@@ -50,6 +51,7 @@ fn batch_of(phases: Vec<PhaseStatus>) -> BatchStatus {
         gate: GateMode::Voluntary,
         next: None,
         phases,
+        usage: None,
     }
 }
 
@@ -135,6 +137,8 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
     let park = |kind, reason: &str| ParkView {
         kind,
         reason: reason.into(),
+        cause: None,
+        retry_at: None,
         answer: None,
         feedback: None,
         approved: None,
