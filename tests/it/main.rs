@@ -15,6 +15,7 @@ mod golden;
 mod house_rules;
 mod json;
 mod life_cycle;
+mod limits;
 mod list;
 mod manifest;
 mod new;
@@ -26,6 +27,7 @@ mod pull_request;
 mod report;
 mod sample;
 mod stop;
+mod usage;
 mod verbs;
 
 use ratchet_tests::{Manifest, Programs, Script, TestEnv};

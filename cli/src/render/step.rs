@@ -1,5 +1,6 @@
 //! How a step ended, as text (spec `batch-status-and-selection` 6.3 to 6.7).
 
+use ratchet_engine::decide::Idle;
 use ratchet_engine::outcome::{StepResult, StepState};
 use ratchet_engine::report::{ApplyReport, ParkedReport, ProofReport, Waiting};
 use ratchet_engine::settings::ProofPolicy;
@@ -86,6 +87,9 @@ pub(crate) fn report(page: &mut Page, report: &ApplyReport) {
         ApplyReport::Parked(parked) => self::parked(page, parked),
         ApplyReport::NothingReady(nothing) => {
             page.put(&nothing.message).end();
+            if let (Idle::OverBudget(_), Some(hint)) = (&nothing.why, &nothing.hint) {
+                page.tone(Tone::Dim, format_args!("To go on: {hint}")).end();
+            }
         }
         ApplyReport::Proof(proof) => self::proof(page, proof),
     }

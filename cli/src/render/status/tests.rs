@@ -36,6 +36,7 @@ fn phase_of(name: &str, status: PhaseState, changes: Vec<ChangeStatus>) -> Phase
         success: "seen".into(),
         status,
         gated_by: None,
+        parked: None,
         changes,
     }
 }
@@ -50,6 +51,7 @@ fn batch_of(phases: Vec<PhaseStatus>) -> BatchStatus {
         done_count: changes().filter(|change| change.status == ChangeState::Done).count(),
         gate: GateMode::Voluntary,
         next: None,
+        pull_request: None,
         phases,
         usage: None,
     }

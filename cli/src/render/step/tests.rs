@@ -23,6 +23,9 @@ fn result_of(state: StepState) -> StepResult {
         transition: StepKind::Apply,
         blocker: None,
         approval_request: None,
+        cause: None,
+        retry_at: None,
+        not_started: false,
         detail: None,
         journal_refs: None,
         message: None,
@@ -137,6 +140,8 @@ fn parked_steps_say_what_frees_the_first_and_who_else_waits() {
             approved: None,
             transition: None,
             retry: false,
+            cause: None,
+            retry_at: None,
         },
     };
     let halts = [

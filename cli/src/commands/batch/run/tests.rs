@@ -1,6 +1,6 @@
 //! Where a run of several steps goes on, where it halts, and what it says then.
 
-use ratchet_engine::name::StepKey;
+use ratchet_engine::name::{PhaseName, StepKey};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::transition::StepKind;
 
