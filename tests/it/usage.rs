@@ -7,6 +7,7 @@ use ratchet_tests::script::SCRIPT_VAR;
 use ratchet_tests::{Action, Call, Script, TestEnv};
 use serde_json::Value;
 
+use crate::crash::CRASH_VAR;
 use crate::{apply, shop};
 
 const BEGUN: &str = r#"{"type":"assistant","message":{"id":"M1","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":900,"cache_creation_input_tokens":20,"output_tokens":5}},"parent_tool_use_id":null}"#;
@@ -92,7 +93,7 @@ fn a_command_that_stands_in_for_the_agent_is_not_booked() {
 #[test]
 fn an_outcome_that_is_recorded_again_after_a_crash_is_booked_once() {
     let env = with_claude();
-    claude(&env, &["batch", "apply"], &honest()).var("RATCHET_FAULT", "recorded").run();
+    claude(&env, &["batch", "apply"], &honest()).var(CRASH_VAR, "record").run();
     assert_eq!(booked(&env).len(), 1);
     let step = claude(&env, &["batch", "apply"], &honest()).json();
     assert_eq!(step["state"], "advanced", "{step:#}");
