@@ -535,7 +535,9 @@ fn a_limit_that_ended_the_agent_is_said_everywhere() {
         assert!(text.contains(said) && !text.contains("model id"), "{text}");
     }
     assert_eq!(verdict.result.cause, Some(Cause::Quota));
-    let ParkChange::Set(park) = park_after(&verdict.result) else { panic!("not parked") };
+    let ParkChange::Set(park) = park_after(&verdict.result, verdict.blocked_by) else {
+        panic!("not parked")
+    };
     assert!(park.reason.contains(said), "{park:?}");
     assert_eq!(park.retry_at, Some(Timestamp::from_unix_ms(0)));
 }
