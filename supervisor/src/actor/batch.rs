@@ -237,6 +237,10 @@ impl Batch {
         match recover::look(house, home)? {
             Found::Nothing => {}
             Found::Spawn(found) => return Ok(Begun::Found(found)),
+            Found::Judged(judged) => {
+                let (inflight, verdict) = *judged;
+                return Ok(Begun::Report(record::finish(house, home, &inflight, verdict)?));
+            }
             Found::Gone(gone) => {
                 let (inflight, seen) = *gone;
                 return Ok(Begun::Report(record::conclude(house, home, &inflight, seen)?));
