@@ -12,6 +12,7 @@ mod template;
 mod validate;
 mod watching;
 
+use ratchet_engine::name::ChangeName;
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::error::Error;
 use ratchet_supervisor::project::Project;
@@ -51,12 +52,23 @@ fn open() -> Result<Project, Failure> {
 /// As [`open`], for commands that use settings: what is ignored in the project's configuration is told.
 fn open_configured(ui: Ui) -> Result<Project, Failure> {
     let project = open()?;
+    warn(&project, ui)?;
+    Ok(project)
+}
+
+/// Tells what is ignored in the project's configuration.
+fn warn(project: &Project, ui: Ui) -> Result<(), Failure> {
     for warning in project.warnings().map_err(failed)? {
         ui.tell(|page| {
             page.tone(Tone::Warn, "⚠ ").put(warning).end();
         });
     }
-    Ok(project)
+    Ok(())
+}
+
+/// Reads the name of a change that is there.
+fn parsed(change: &str) -> Result<ChangeName, Failure> {
+    ChangeName::parse(change).map_err(|why| failed(Error::BadChangeName { why }))
 }
 
 /// Makes a failure of what the supervisor refuses.

@@ -127,8 +127,15 @@ async fn stop(supervisor: &Supervisor, signals: &mut Signals, ui: Ui, signal: Si
         page.tone(Tone::Dim, " (again to leave at once; the step is stopped all the same)").end();
     });
     tokio::select! {
-        () = supervisor.stop_steps(StopReason::Interrupt) => {}
+        () = supervisor.stop_steps(reason(signal)) => {}
         again = signals.next() => leave_at_once(again),
+    }
+}
+
+fn reason(signal: Signal) -> StopReason {
+    match signal {
+        Signal::Interrupt => StopReason::Interrupt,
+        Signal::Terminate => StopReason::Terminate,
     }
 }
 
