@@ -49,21 +49,20 @@ fn open() -> Result<Project, Failure> {
     Project::find(environment).map_err(failed)
 }
 
-/// As [`open`], for commands that use settings: what is ignored in the project's configuration is told.
+/// As [`open`], for commands that use settings: what is ignored in the configuration is told.
 fn open_configured(ui: Ui) -> Result<Project, Failure> {
     let project = open()?;
-    warn(&project, ui)?;
+    warn(project.warnings().map_err(failed)?, ui);
     Ok(project)
 }
 
-/// Tells what is ignored in the project's configuration.
-fn warn(project: &Project, ui: Ui) -> Result<(), Failure> {
-    for warning in project.warnings().map_err(failed)? {
+/// Tells what is not as it should be and yet no reason to stop.
+fn warn(warnings: impl IntoIterator<Item = String>, ui: Ui) {
+    for warning in warnings {
         ui.tell(|page| {
             page.tone(Tone::Warn, "⚠ ").put(warning).end();
         });
     }
-    Ok(())
 }
 
 /// Reads the name of a change that is there.

@@ -119,6 +119,7 @@ mod tests {
                 kind,
                 reason: "why".into(),
                 transition: StepKind::Apply,
+                retry: false,
             };
             let halt = Halt { key, park: park.at(Timestamp::from_unix_ms(0)) };
             Exit::of_report(&ApplyReport::parked(&[halt]).unwrap())

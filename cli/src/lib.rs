@@ -93,7 +93,7 @@ fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let (what, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
     let what = what.strip_prefix("error: ").unwrap_or(what).trim_end();
-    let help: Vec<&str> = rest.lines().filter(|line| !line.trim().is_empty()).collect();
+    let help: Vec<&str> = rest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     Failure::new(what).help(help.join("\n"))
 }
 

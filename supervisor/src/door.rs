@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kameo::actor::{ActorRef, Spawn as _};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::actor::batch::Batch;
 use crate::actor::message::{Apply, Caller, Report, RunChange, Serve, Served, Stop};
@@ -72,9 +72,13 @@ impl Supervisor {
     }
 
     /// Asks every running step to stop. Each ends as `stopped`, is recorded, and can be resumed.
+    ///
+    /// When this returns the requests are on disk: the steps end also if this process does not live on.
     pub async fn stop_steps(&self, by: StopReason) {
+        let (pending, mut asked) = mpsc::channel(1);
         // A root that is gone has nothing left to stop.
-        let _gone = self.root.tell(Stop(by)).await;
+        let _gone = self.root.tell(Stop { by, pending }).await;
+        let _all_asked = asked.recv().await;
     }
 
     async fn serve(&self, home: RunHome) -> Result<ActorRef<Batch>, Error> {

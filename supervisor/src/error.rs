@@ -134,7 +134,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A change that is to be archived breaks rules that would spoil the feature store; it was not moved.
-    #[error("Change '{change}' cannot be archived: {}", problems.join("; "))]
+    #[error("Change '{change}' cannot be archived:{}", lines(problems))]
     ChangeNotArchivable {
         /// The change.
         change: ChangeName,
@@ -291,7 +291,7 @@ impl Error {
             Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => {
                 "mend .ratchet/config.yaml and run the command again".to_owned()
             }
-            Self::Edit(EditError::TooClever { at }) => {
+            Self::Edit(EditError::TooClever { at, .. }) => {
                 format!("set '{at}' in .ratchet/config.yaml by hand")
             }
             Self::Lock(LockError::Running { of, .. }) => format!(
@@ -344,11 +344,19 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
 
 fn file_code(error: &FileError) -> &'static str {
     match error {
-        FileError::WrongKind { .. } => "file-of-wrong-kind",
+        FileError::WrongKind { .. } | FileError::LeadsNowhere { .. } => "file-of-wrong-kind",
         FileError::Denied { .. } => "permission-denied",
         FileError::ReadOnly { .. } => "read-only",
         FileError::Full { .. } => "disk-full",
         FileError::Other { .. } => "file-error",
+    }
+}
+
+/// Puts one thing on the same line, several on a line each.
+fn lines(items: &[String]) -> String {
+    match items {
+        [one] => format!(" {one}"),
+        several => several.iter().map(|item| format!("\n  {item}")).collect(),
     }
 }
 

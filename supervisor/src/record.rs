@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::StepKey;
-use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
-use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
+use ratchet_engine::outcome::{
+    self, BlockedBy, Report as SessionReport, Session, SessionEnd, StepResult,
+};
+use ratchet_engine::park::{NewPark, ParkChange, park_after, park_after_alone};
 use ratchet_engine::proof::{Matcher, ProofRecord};
 use ratchet_engine::report::ApplyReport;
+use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 
 use crate::actor::message::Report;
 use crate::agent::Agent;
-use crate::agent::failure::{EarlyEnd, argument_mismatch};
+use crate::agent::failure::{EarlyEnd, Failure, argument_mismatch};
 use crate::error::Error;
 use crate::fault::{self, Point};
 use crate::house::House;
@@ -42,7 +45,13 @@ pub(crate) fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Resu
 pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Result<(), Error> {
     match home {
         RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
-            park(house, home, writer, &result.change, park_after(result))
+            let state = RunState::read(writer.run())?;
+            // What a person said about an earlier question is not thrown away by a step that never began.
+            if state.park(&result.change).is_some_and(|park| !park.is_unresolved() && !park.retry) {
+                return Ok(());
+            }
+            let change = park_after(result, BlockedBy::Person);
+            park(house, home, writer, &result.change, change, &house.project.now().to_string())
         }),
         RunHome::Change(_) => Ok(()),
     }
@@ -90,6 +99,7 @@ fn conclude_step(
         None => None,
     };
     let hint = argument_hint(task, &seen);
+    let account = account(task, &seen);
     let session = Session {
         spawn: inflight.spawn.clone(),
         agent: task.agent.clone(),
@@ -97,6 +107,7 @@ fn conclude_step(
         reports: reports(&run, &inflight.key, inflight.journal_count)?,
         before: task.before,
         after,
+        account,
         stdout: seen.stdout,
         stderr: seen.stderr,
         via: task.via,
@@ -112,10 +123,10 @@ fn conclude_step(
         writer.conclude(&inflight.spawn, &entry)?;
         fault::at(Point::Recorded, house.project.environment());
         let change = match home {
-            RunHome::Batch(_) => park_after(&verdict.result),
+            RunHome::Batch(_) => park_after(&verdict.result, verdict.blocked_by),
             RunHome::Change(_) => park_after_alone(&verdict),
         };
-        park(house, home, writer, &verdict.result.change, change)?;
+        park(house, home, writer, &verdict.result.change, change, &inflight.started_at)?;
         Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
     })?;
     Ok(verdict.result)
@@ -188,6 +199,23 @@ fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionRepor
         .collect())
 }
 
+/// Gives what the agent said of its own failure, or what its exit code is known to mean.
+fn account(task: &StepTask, seen: &Seen) -> Option<String> {
+    let agent = Agent::find(&task.agent).ok().filter(|_| task.via.is_none())?;
+    let by_code = match seen.end {
+        SessionEnd::Exited(code) => Failure::from_exit(agent, code),
+        SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Stopped { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. }
+        | SessionEnd::Lost { .. } => None,
+    };
+    seen.facts.account(by_code)
+}
+
 /// Says whether the agent's arguments may not fit its installed version.
 fn argument_hint(task: &StepTask, seen: &Seen) -> Option<String> {
     let SessionEnd::Exited(exit_code) = seen.end else { return None };
@@ -211,9 +239,11 @@ fn park(
     writer: &Writer<'_>,
     key: &StepKey,
     change: ParkChange,
+    since: &str,
 ) -> Result<(), Error> {
     let mut state = RunState::read(writer.run())?;
     match change {
+        ParkChange::Set(new) if is_decided(&state, &new, since) => return Ok(()),
         ParkChange::Set(new) => state.set(&new.at(house.project.now())),
         ParkChange::Clear => {
             let had_one = state.clear(key);
@@ -224,6 +254,16 @@ fn park(
         ParkChange::Keep => return Ok(()),
     }
     Ok(state.write(writer)?)
+}
+
+/// Says whether a person has already decided about this very park: the agent reported it in this session, and was still
+/// winding down when the answer came.
+fn is_decided(state: &RunState, new: &NewPark, since: &str) -> bool {
+    let moment = |text: &str| Timestamp::parse(text);
+    state.park(&new.key).is_some_and(|old| {
+        let same = old.kind == new.kind && old.reason == new.reason;
+        same && !old.is_unresolved() && moment(&old.parked_at) >= moment(since)
+    })
 }
 
 fn run(house: &House, home: &RunHome) -> RunDir {

@@ -16,7 +16,7 @@ use ratchet_spawn::{
 use tokio::time::Sleep;
 
 use self::excerpt::Excerpt;
-use crate::agent::stream::{AgentStream, StreamFacts, StreamFormat};
+use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent, Stream};
 use crate::request::StopReason;
@@ -29,7 +29,7 @@ const LINGER: Duration = Duration::from_secs(5);
 pub(crate) struct Seen {
     /// How it ended.
     pub(crate) end: SessionEnd,
-    /// The head of its standard output.
+    /// The head of its standard output, its events made readable.
     pub(crate) stdout: String,
     /// The head of its standard error.
     pub(crate) stderr: String,
@@ -64,7 +64,7 @@ pub(crate) struct Watch {
     attachment: Attachment,
     shim: Option<std::process::Child>,
     events: EventSink,
-    stream: AgentStream,
+    stream: Skim,
     matcher: Option<Matcher>,
     stdout: Excerpt,
     stderr: Excerpt,
@@ -97,7 +97,7 @@ impl Watch {
             attachment,
             shim,
             events: heard.events,
-            stream: AgentStream::new(heard.format),
+            stream: Skim::new(heard.format),
             matcher,
             stdout: Excerpt::default(),
             stderr: Excerpt::default(),
@@ -143,11 +143,15 @@ impl Watch {
         };
         match stream {
             Stream::Stdout => {
-                self.stdout.take(&frame.bytes);
                 if let Some(matcher) = &mut self.matcher {
                     matcher.feed(&frame.bytes);
                 }
-                self.stream.push(&frame.bytes, &mut |_| {});
+                let Self { stream, stdout, .. } = self;
+                if stdout.is_full() {
+                    stream.push(&frame.bytes);
+                } else {
+                    stream.push_shown(&frame.bytes, &mut |event| stdout.take_event(&event));
+                }
                 if self.linger.is_none() && self.stream.facts().last_word.is_some() {
                     self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
                 }
@@ -190,14 +194,15 @@ impl Watch {
             // It is gone or about to go; waiting keeps no zombie. Its exit record says all there is to say.
             tokio::task::spawn_blocking(move || shim.wait());
         }
-        self.stream.finish(&mut |_| {});
+        let stdout = &mut self.stdout;
+        let facts = self.stream.finish(&mut |event| stdout.take_event(&event));
         Seen {
             finding: self.matcher.map(|matcher| matcher.finish(&end)),
             end,
             stdout: self.stdout.into_text(),
             stderr: self.stderr.into_text(),
             notes: Vec::new(),
-            facts: self.stream.facts().clone(),
+            facts,
             awake_ms,
         }
     }
@@ -239,7 +244,9 @@ fn word(limit: TimeLimit) -> &'static str {
 /// Says what a person should know about an end, beyond how it was.
 fn notes(record: &ExitRecord) -> Vec<String> {
     let mut notes = Vec::new();
-    if !record.strays.is_empty() {
+    // What a stop finds is no fault of the agent's: it had no time to end its own.
+    let by_itself = matches!(record.end, End::Exited { .. } | End::Signaled { .. });
+    if by_itself && !record.strays.is_empty() {
         notes.push(strays_note(&record.strays));
     }
     if !record.leftover.is_empty() {

@@ -5,9 +5,10 @@ use clap::{Args, Subcommand};
 use super::{Output, Stepping};
 
 pub(crate) const EXAMPLES: &str = "\
-A batch is a folder .ratchet/batches/<name>/ with a batch.yaml: ordered phases, each with changes and a command that
-proves the phase. Every step forces one change one move on: propose, apply, verify. Nothing but the files tells how
-far a batch is, so a step can be stopped or can crash at any time, and the next one goes on from there.
+A batch is a folder .ratchet/batches/<name>/ with a batch.yaml: ordered phases, each with
+changes and a command that proves the phase. Every step forces one change one move on: propose,
+apply, verify. Nothing but the files tells how far a batch is, so a step can be stopped or can
+crash at any time, and the next one goes on from there.
 
 Examples:
   ratchet batch new shop           write a manifest to fill in

@@ -1,7 +1,7 @@
 //! `batch status` as text, and the lines it shares with `batch view`: parks and what comes next
 //! (spec `batch-status-and-selection` 2.5 and 7.1).
 
-use ratchet_engine::name::{BatchName, ChangeName, StepKey};
+use ratchet_engine::name::{BatchName, ChangeName, PhaseName, StepKey};
 use ratchet_engine::park::ParkKind;
 use ratchet_engine::report::Channel;
 use ratchet_engine::status::{
@@ -154,7 +154,20 @@ pub(crate) fn next(page: &mut Page, batch: &BatchStatus) {
             page.tone(Tone::Good, "All changes done.");
         }
         (None, BatchState::Empty | BatchState::Pending | BatchState::InProgress) => {
-            page.tone(Tone::Warn, "No ready step. Everything is blocked, gated, or parked.");
+            match unproven(batch) {
+                Some(phase) => page.tone(
+                    Tone::Warn,
+                    format_args!(
+                        "No ready step: the proof-of-work of phase {phase} failed. When it is mended: \
+                         ratchet batch rerun-proof {} --phase {}",
+                        quoted(batch.name.as_str()),
+                        quoted(phase.as_str())
+                    ),
+                ),
+                None => {
+                    page.tone(Tone::Warn, "No ready step. Everything is blocked, gated, or parked.")
+                }
+            };
         }
     }
     page.end();
@@ -168,6 +181,13 @@ fn pull_request(page: &mut Page, batch: &BatchName, due: &DuePullRequest) {
     if let Some(park) = &due.parked {
         parked(page, batch, &due.key, park);
     }
+}
+
+/// The last phase, if its proof-of-work is all that a batch without a next step can be waiting for.
+fn unproven(batch: &BatchStatus) -> Option<&PhaseName> {
+    let worked_off = |phase: &PhaseStatus| !phase.changes.is_empty() && phase.gated_by.is_none();
+    let all_done = batch.done_count == batch.change_count && batch.phases.iter().all(worked_off);
+    batch.phases.last().filter(|_| all_done).map(|phase| &phase.name)
 }
 
 /// Gives the colour and the word of a batch's state.

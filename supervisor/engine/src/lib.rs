@@ -16,6 +16,7 @@ pub mod approval;
 pub mod change;
 pub mod dag;
 pub mod decide;
+pub mod feature;
 pub mod fold;
 pub mod gate;
 pub mod instructions;

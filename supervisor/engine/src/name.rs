@@ -45,6 +45,32 @@ macro_rules! text_newtype {
         #[serde(transparent)]
         pub struct $name(String);
 
+        text_access! { $name }
+    };
+}
+
+/// As `text_newtype`, for what has a rule: a file that breaks it cannot be read into such a value either.
+macro_rules! checked_newtype {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(String);
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(&text)
+            }
+        }
+
+        text_access! { $name }
+    };
+}
+
+macro_rules! text_access {
+    ($name:ident) => {
         impl $name {
             /// Returns the text.
             #[must_use]
@@ -75,7 +101,7 @@ macro_rules! text_newtype {
 
 macro_rules! folder_name {
     ($(#[$doc:meta])* $name:ident) => {
-        text_newtype! { $(#[$doc])* $name }
+        checked_newtype! { $(#[$doc])* $name }
 
         impl $name {
             /// Parses a name that will be a folder.
@@ -124,7 +150,7 @@ folder_name! {
     /// Names a change: the folder under `.ratchet/changes/`.
     ChangeName
 }
-text_newtype! {
+checked_newtype! {
     /// Names a phase of a batch. A phase has no folder, so any text but the empty one will do.
     PhaseName
 }
@@ -132,7 +158,7 @@ text_newtype! {
     /// Names a coding agent, the part of a spec before the first colon.
     AgentName
 }
-text_newtype! {
+checked_newtype! {
     /// Identifies one spawn for ever; also the name of its folder.
     SpawnId
 }
@@ -296,6 +322,18 @@ mod tests {
         assert_eq!(ChangeName::parse_new("archive"), reserved);
         assert!(BatchName::parse("archive").is_err());
         assert!(BatchName::parse("archived").is_ok());
+    }
+
+    #[test]
+    fn what_is_no_name_cannot_be_read_from_a_file_either() {
+        for text in ["\"\"", "\"..\"", "\"a/b\"", "\"/etc\""] {
+            assert!(serde_json::from_str::<ChangeName>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<BatchName>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<SpawnId>(text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<PhaseName>("\"\"").is_err());
+        let name: ChangeName = serde_json::from_str("\"add-api\"").unwrap();
+        assert_eq!(serde_json::to_string(&name).unwrap(), "\"add-api\"");
     }
 
     #[test]

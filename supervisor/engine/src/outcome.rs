@@ -103,9 +103,11 @@ pub struct Session {
     pub before: Option<ChangeFacts>,
     /// The change after it.
     pub after: Option<ChangeFacts>,
-    /// The end of its standard output, decoded with replacement; bounded by the supervisor.
+    /// What the agent itself said of its failure, if it did; shown, never judged by.
+    pub account: Option<String>,
+    /// The head of its standard output as a person reads it, decoded with replacement; bounded by the supervisor.
     pub stdout: String,
-    /// The end of its standard error, likewise.
+    /// The head of its standard error, likewise.
     pub stderr: String,
     /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
     pub via: Option<Via>,
@@ -134,8 +136,19 @@ pub struct Verdict {
     pub entry_kind: EntryKind,
     /// The text of the outcome entry.
     pub entry_message: String,
-    /// The agent itself asked: it reported a blocker or wants input.
-    pub is_question: bool,
+    /// What blocked the step, if it is blocked.
+    pub blocked_by: BlockedBy,
+}
+
+/// What blocks a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockedBy {
+    /// The agent itself: it reported a blocker or wants input.
+    Agent,
+    /// A person, who stopped the step, or whose settings kept it from starting.
+    Person,
+    /// How it ended, or what the disk shows.
+    Evidence,
 }
 
 /// The public result of one step (spec `step-and-outcome` 8).

@@ -24,7 +24,6 @@ use crate::order::Order;
 use crate::perform::{self, Act};
 use crate::record;
 use crate::recover::{self, Found};
-use crate::request::StopReason;
 use crate::runtime::{self, Placed, Prepared};
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
@@ -56,7 +55,7 @@ enum Phase {
 struct Open {
     caller: Caller,
     lock: StepLock,
-    stop: Option<StopReason>,
+    stop: Option<Stop>,
 }
 
 struct Running {
@@ -174,7 +173,7 @@ impl Message<Stop> for Batch {
     async fn handle(&mut self, stop: Stop, _ctx: &mut Context<Self, ()>) {
         match &mut self.phase {
             Phase::Idle => {}
-            Phase::Placing(open, _) => open.stop = Some(stop.0),
+            Phase::Placing(open, _) => open.stop = Some(stop),
             Phase::Running(running) => {
                 // A step that is gone needs no stopping; its end is on its way.
                 let _gone = running.step.tell(stop).await;
@@ -257,7 +256,7 @@ impl Batch {
 
     async fn watch(
         &mut self,
-        open: Open,
+        mut open: Open,
         inflight: Inflight,
         placed: Placed,
         origin: Origin,
@@ -275,8 +274,8 @@ impl Batch {
         let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher());
         let step = Step::spawn(StepArgs { batch: me.clone(), dir, watch });
         me.link(&step).await;
-        if let Some(by) = open.stop {
-            let _gone = step.tell(Stop(by)).await;
+        if let Some(stop) = open.stop.take() {
+            let _gone = step.tell(stop).await;
         }
         self.phase = Phase::Running(Running { open, inflight, step, _slot: slot });
     }

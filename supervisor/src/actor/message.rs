@@ -1,9 +1,11 @@
 //! Every message between the actors, in one file. Who sends what to whom reads from top to bottom.
 
+use std::convert::Infallible;
+
 use kameo::actor::ActorRef;
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::batch::Batch;
 use crate::error::Error;
@@ -20,9 +22,13 @@ pub(crate) struct Serve(pub(crate) RunHome);
 #[derive(kameo::Reply)]
 pub(crate) struct Served(pub(crate) ActorRef<Batch>);
 
-/// Door → root, root → every batch: stop what runs.
-#[derive(Clone, Copy)]
-pub(crate) struct Stop(pub(crate) StopReason);
+/// Door → root, root → every batch, batch → its step: stop what runs.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    pub(crate) by: StopReason,
+    /// Nothing is ever sent: whoever has asked its shim, or has none to ask, drops it, and the door knows by the last.
+    pub(crate) pending: mpsc::Sender<Infallible>,
+}
 
 /// Door → batch: run the next step of the batch.
 pub(crate) struct Apply {

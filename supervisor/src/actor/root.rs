@@ -76,7 +76,7 @@ impl Message<Stop> for Root {
     async fn handle(&mut self, stop: Stop, _ctx: &mut Context<Self, ()>) {
         for batch in self.batches.values() {
             // A batch whose mailbox is gone has nothing left to stop.
-            let _gone = batch.tell(stop).await;
+            let _gone = batch.tell(stop.clone()).await;
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Works out everything one spawn needs. It reads; it writes only the agent's command file, which has to be there before
 //! any agent starts.
 
+use std::path::Path;
+
 use ratchet_engine::decide::{Proving, Step, Work};
 use ratchet_engine::instructions::{self, Wording};
 use ratchet_engine::name::{AgentName, SpawnId};
@@ -47,10 +49,7 @@ pub(super) fn step(
     let project = &house.project;
     let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
     // Before anything of ours is written into the tree.
-    let note = match step.change() {
-        Some(change) => approved::note(house, change, &entries)?,
-        None => None,
-    };
+    let note = step.change().and_then(|change| approved::note(house, change, &entries));
     let call = match call(house, &step, context) {
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
@@ -63,7 +62,8 @@ pub(super) fn step(
         &step,
         &Wording {
             token: &call.token,
-            ratchet: &house.word_for_ratchet(),
+            file: call.file.as_deref(),
+            ratchet: &house.word_for_ratchet(&call.invocation),
             strategy: context.settings.strategy,
         },
     );
@@ -151,6 +151,7 @@ fn place(house: &House, locus: Locus) -> Result<Place, Error> {
 struct Call {
     spec: AgentSpec,
     token: String,
+    file: Option<String>,
     invocation: Invocation,
 }
 
@@ -168,15 +169,17 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
     let spec = spec_for(settings, step.kind());
     let own = settings.agents.get(&spec.agent);
     let roots = Roots::of(project.root(), project.environment(), own);
-    if let Some(file) = CommandFile::of(&spec.agent, step.kind(), &roots) {
-        guarantee(&file.rendered(settings.locus)?)?;
+    let command = CommandFile::of(&spec.agent, step.kind(), &roots);
+    if let Some(command) = &command {
+        guarantee(&command.rendered(settings.locus)?)?;
     }
+    let file = command.and_then(|command| command.as_seen(&roots));
     let token = command::token(&spec.agent, step.kind());
     let invocation = match stand_in {
         Some(text) => agent::stand_in(text).expect("the environment gives no blank command"),
         None => adapter_call(house, &spec, settings)?,
     };
-    Ok(Call { spec, token, invocation })
+    Ok(Call { spec, token, file, invocation })
 }
 
 /// Puts a missing command file where the agent will look for it.
@@ -264,12 +267,24 @@ impl House {
         SpawnId::parse(&uuid::Uuid::now_v7().to_string()).expect("a uuid is a folder name")
     }
 
-    /// Says how an agent calls this program: `ratchet` where its `PATH` has this very binary, else by its path.
-    fn word_for_ratchet(&self) -> String {
-        let found = self.project.environment().find_program("ratchet");
-        match found {
-            Some(_) => "ratchet".to_owned(),
-            None => self.options.ratchet.display().to_string(),
+    /// Says how an agent calls this program: `ratchet` where its `PATH` has this very binary, else by its path. Another
+    /// program of the name, or another version, would not know what is to be reported.
+    fn word_for_ratchet(&self, invocation: &Invocation) -> String {
+        let own = &self.options.ratchet;
+        let found = match invocation.env.get("PATH") {
+            Some(_) => None,
+            None => self.project.environment().find_program("ratchet"),
+        };
+        let is_own = |found: &Path| same_file(found, own);
+        if found.as_deref().is_some_and(is_own) {
+            "ratchet".to_owned()
+        } else {
+            own.display().to_string()
         }
     }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
+    canonical(one).is_some_and(|one| canonical(other) == Some(one))
 }

@@ -180,6 +180,7 @@ impl Project {
                 feedback: None,
                 approved: None,
                 transition: running_kind(step),
+                retry: false,
             });
             Ok(state.write(writer)?)
         })
@@ -209,10 +210,9 @@ impl Project {
     fn approve(&self, step: &StepAt<'_>) -> Result<(), Error> {
         // Hashing a work tree takes time, so it is done before the lock is taken.
         let park = RunState::read(&step.run)?.park(step.key).ok_or_else(|| step.not_parked())?;
-        let hash = match ChangeName::parse(step.key.as_str()) {
-            Ok(change) => Some(approval_hash(self.layout(), &change, park.transition)?),
-            Err(_) => None,
-        };
+        let hash = ChangeName::parse(step.key.as_str())
+            .ok()
+            .map(|change| approval_hash(self.layout(), &change, park.transition));
         step.with_park(|writer, mut state, park| {
             let entries = entries_on_approval(&park, self.clock().now(), hash)
                 .map_err(|why| Error::NotAResult { of: step.home.clone(), why })?;

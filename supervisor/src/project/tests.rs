@@ -225,6 +225,34 @@ fn a_configuration_that_is_no_yaml_is_a_warning() {
     }
 }
 
+#[test]
+fn what_the_users_configuration_cannot_say_is_a_warning() {
+    let site = Site::with_batch();
+    let user = site.dir.path().join("home/.config/ratchet/config.json");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    let warnings = |text: &str| {
+        fs::write(&user, text).unwrap();
+        site.project.warnings().unwrap()
+    };
+    assert_eq!(warnings("{\"featureFlags\": {}, \"batch\": null}"), [""; 0]);
+    for text in [
+        "",
+        "{",
+        "[]",
+        "\0",
+        "{\"batch\": 7}",
+        "{\"batch\": {\"permissions\": {\"posture\": \"curated\"}}}",
+        "{\"a\": 1, \"a\": 2, \"batch\": {\"permissions\": []}}",
+    ] {
+        let told = warnings(text);
+        assert_eq!(told.len(), 1, "{text:?}: {told:?}");
+        assert!(told[0].contains("config.json") && told[0].ends_with("ignored"), "{told:?}");
+    }
+    fs::remove_file(&user).unwrap();
+    fs::create_dir(&user).unwrap();
+    assert_eq!(site.project.warnings().unwrap().len(), 1);
+}
+
 // B-V25 B-V26 B-V36
 #[test]
 fn a_setting_is_written_and_a_secret_never_echoed() {
@@ -379,6 +407,8 @@ fn a_proof_is_set_aside_once_and_only_if_there_is_one() {
     assert_eq!(site.journal()[1]["change"], "proof-of-work:p1");
 }
 
+const FEATURE: &str = "Feature: add\n  Scenario: one\n    Given a\n    When b\n    Then c\n";
+
 // B-W01 B-W02 B-W03 B-W04
 #[test]
 fn a_batch_is_put_away_with_its_changes_in_phase_order() {
@@ -388,7 +418,7 @@ fn a_batch_is_put_away_with_its_changes_in_phase_order() {
     site.put("batches/shop/run/journal.jsonl", "");
     site.put("changes/z/plan.md", "- [x] one\n");
     site.put("changes/a/plan.md", "- [x] one\n");
-    site.put("changes/a/features/cart/add.feature", "Feature: add\n");
+    site.put("changes/a/features/cart/add.feature", FEATURE);
     site.put("changes/archive/2030-01-01-b/plan.md", "");
     let report = site.project.archive_batch(&shop()).unwrap();
     assert_eq!(report.archived_changes, [change("a"), change("z")]);
@@ -407,6 +437,25 @@ fn a_batch_is_put_away_with_its_changes_in_phase_order() {
         members,
         ["archivePath", "archivedChanges", "batchName", "skippedArchived", "skippedPending"]
     );
+}
+
+#[test]
+fn a_feature_that_is_none_keeps_the_whole_batch_where_it_is() {
+    let site = Site::new();
+    site.put_batch("shop", &format!("{SHOP}      - {{name: z, done: d}}\n"));
+    site.put("changes/a/plan.md", "- [x] one\n");
+    site.put("changes/a/features/cart/add.feature", FEATURE);
+    site.put("changes/z/plan.md", "- [x] one\n");
+    site.put("changes/z/features/cart/add.feature", "not a feature");
+    let error = site.project.archive_batch(&shop()).unwrap_err();
+    assert!(matches!(&error, Error::ChangeNotArchivable { .. }), "{error}");
+    let text = error.to_string();
+    let place = "features/cart/add.feature: there is no 'Feature:' with a name (line 1, column 1)";
+    assert!(text.starts_with("Change 'z' cannot be archived:") && text.contains(place), "{text}");
+    assert!(site.exists("changes/a/plan.md") && site.exists("batches/shop/batch.yaml"));
+    assert!(!site.exists("features/cart/add.feature"));
+    site.put("changes/z/features/cart/add.feature", FEATURE);
+    assert_eq!(site.project.archive_batch(&shop()).unwrap().archived_changes.len(), 2);
 }
 
 // B-W05
@@ -452,7 +501,7 @@ fn nothing_is_put_away_while_a_step_runs_or_is_not_concluded() {
         json!({"phase": "p1", "proof": {"kind": "integration", "run": "true", "pass": ""}});
     let task = json!({"proof": {"proving": proving, "policy": "warn"}});
     let intent = json!({"version": 1, "spawn": "s1", "key": "proof-of-work:p1", "task": task,
-        "journalCount": 0, "locus": "local", "startedAt": ""});
+        "journalCount": 0, "locus": "local", "spawns": "/h", "startedAt": ""});
     site.put("batches/shop/run/inflight.json", &intent.to_string());
     assert_eq!(site.project.archive_batch(&shop()).unwrap_err().code(), "step-unfinished");
     assert!(site.exists("batches/shop/batch.yaml"));

@@ -13,6 +13,7 @@ use ratchet_engine::name::ChangeName;
 
 use super::file::{self, Created, Doing, FileError};
 use super::layout::{ChangeDir, Layout};
+use crate::error::with_causes;
 
 /// Reads the facts of these changes: one look into `changes/`, one into its archive, then the plans that are there.
 ///
@@ -42,6 +43,21 @@ pub fn facts<'a>(
 /// As [`facts`].
 pub fn facts_of(layout: &Layout, name: &ChangeName) -> Result<ChangeFacts, FileError> {
     Ok(facts(layout, [name])?.remove(name).unwrap_or_default())
+}
+
+/// Says why a plan in which no task was found may hold some all the same: it cannot be read, or it is no text.
+#[must_use]
+pub fn plan_fault(layout: &Layout, change: &ChangeName) -> Option<String> {
+    let path = layout.change(change).plan();
+    match file::read_if_there(&path) {
+        Ok(bytes) => {
+            let bytes = bytes?;
+            let is_text = std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
+            let path = path.strip_prefix(layout.root()).unwrap_or(&path).display();
+            (!is_text).then(|| format!("{path}: not a text in UTF-8"))
+        }
+        Err(error) => Some(with_causes(&error)),
+    }
 }
 
 /// Writes the `.ratchet.yaml` of a change that has none (spec `step-and-outcome` 3, step 11).
@@ -181,6 +197,20 @@ mod tests {
         assert!(file.exists && !file.has_plan);
         let bytes = fixture.facts("bytes");
         assert_eq!((bytes.tasks_total, bytes.tasks_complete), (2, 1));
+    }
+
+    #[test]
+    fn a_plan_that_is_no_text_is_told_from_one_without_tasks() {
+        let fixture = Fixture::new();
+        fixture.put("folder/plan.md/x.txt", b"");
+        fixture.put("wide/plan.md", b"-\0 \0[\0 \0]\0 \0a\0");
+        fixture.put("bytes/plan.md", b"\xff\xfe");
+        fixture.put("prose/plan.md", b"nothing to do yet\n");
+        let fault = |name| plan_fault(&fixture.layout, &ChangeName::parse(name).unwrap());
+        for name in ["folder", "wide", "bytes"] {
+            assert!(fault(name).is_some_and(|why| why.contains("plan.md")), "{name}");
+        }
+        assert_eq!((fault("prose"), fault("never")), (None, None));
     }
 
     #[test]

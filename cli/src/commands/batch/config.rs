@@ -74,7 +74,7 @@ fn set(args: &Config, assignment: &str, ui: Ui) -> Ended {
     let project = open()?;
     let assignment = project.set_setting(assignment).map_err(failed)?;
     // Not before: a file that cannot be changed is told by the error alone.
-    warn(&project, ui)?;
+    warn(project.warnings().map_err(failed)?, ui);
     let (key, value) = (assignment.key.as_str(), assignment.shown.as_str());
     ui.answer(args.output.format(), &Set { ok: true, key, value }, |page| {
         page.tone(Tone::Good, "✓ ").put(format_args!("Set batch.{key} = {value}")).end();

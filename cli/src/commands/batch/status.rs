@@ -1,11 +1,12 @@
 //! `ratchet batch status`: what is done, what is blocked, what runs, what comes next.
 
+use ratchet_engine::permission::Escalation;
 use ratchet_engine::status::json::StatusJson;
 use serde::Serialize;
 
 use super::running::Running;
 use crate::args::batch::Show;
-use crate::commands::{Ended, failed, open_configured};
+use crate::commands::{Ended, failed, open_configured, warn};
 use crate::exit::Exit;
 use crate::render::status;
 use crate::ui::Ui;
@@ -24,7 +25,9 @@ struct Shown<'a> {
 pub(super) fn run(args: &Show, ui: Ui) -> Ended {
     let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
-    let found = project.status(&batch).map_err(failed)?;
+    let snapshot = project.snapshot(&batch, Escalation::Clamped).map_err(failed)?;
+    warn(project.plan_warnings(&snapshot), ui);
+    let found = project.status_of(&snapshot).map_err(failed)?;
     let running = Running::find(&project, &batch, ui);
     let shown = Shown { status: found.to_status_json(), running: running.as_ref() };
     ui.answer(args.output.format(), &shown, |page| {

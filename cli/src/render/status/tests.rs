@@ -3,7 +3,6 @@
 use super::*;
 use crate::render::page::Ink;
 use crate::schemas::assert_fits;
-use ratchet_engine::name::PhaseName;
 use ratchet_engine::permission::Escalation;
 use ratchet_engine::settings::{GateMode, Layer, resolve};
 use ratchet_engine::status::Progress;
@@ -208,6 +207,9 @@ fn a_finished_batch_says_so_and_an_unproven_one_names_the_proof() {
     batch.next = Some(Next::Proof { phase: PhaseName::parse("p1").unwrap() });
     assert!(drawn(&batch).ends_with("\nNext: proof-of-work of phase p1\n"));
     batch.next = None;
+    let stuck = drawn(&batch);
+    assert!(stuck.contains("the proof-of-work of phase p1 failed"), "{stuck}");
+    assert!(stuck.ends_with("ratchet batch rerun-proof shop --phase p1\n"), "{stuck}");
     batch.status = BatchState::Done;
     assert!(drawn(&batch).ends_with("\nAll changes done.\n"));
 }

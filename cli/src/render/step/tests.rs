@@ -137,6 +137,7 @@ fn parked_steps_say_what_frees_the_first_and_who_else_waits() {
             feedback: None,
             approved: None,
             transition: None,
+            retry: false,
         },
     };
     let halts = [
@@ -192,6 +193,7 @@ fn a_step_that_halts_says_what_it_waits_for() {
         feedback: None,
         approved: None,
         transition: Some(transition),
+        retry: false,
     };
     let verify = StepResult { transition: StepKind::Verify, ..result_of(StepState::Blocked) };
     let change = ChangeName::parse("add-cart").unwrap();
