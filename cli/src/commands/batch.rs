@@ -12,10 +12,11 @@ pub(super) mod new;
 mod pause;
 mod rerun_proof;
 mod run;
+mod running;
 mod status;
 mod view;
 
-pub(super) use apply::{consent, limits};
+pub(super) use apply::{consent, draw_park, limits};
 
 use super::{Ended, report};
 use crate::args::batch::Batch;
