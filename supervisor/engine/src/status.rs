@@ -107,6 +107,8 @@ pub struct DuePullRequest {
     pub key: StepKey,
     /// The changes it covers.
     pub changes: Vec<ChangeName>,
+    /// It waits for a person.
+    pub held: bool,
     /// Its live park, if any.
     pub parked: Option<ParkView>,
 }

@@ -81,6 +81,7 @@ mod tests {
             done_count: 0,
             gate: GateMode::Voluntary,
             next: None,
+            pull_request: None,
             phases: Vec::new(),
         };
         let settings = resolve(None, &Layer::default(), None, Escalation::Clamped);

@@ -58,7 +58,8 @@ fn due_pull_request(snapshot: &Snapshot, reach: &Reach) -> Option<DuePullRequest
     };
     let (key, changes) = key_and_changes?;
     let parked = snapshot.parks.get(&key).map(ParkView::from);
-    Some(DuePullRequest { key, changes, parked })
+    let held = snapshot.unresolved_park(&key).is_some();
+    Some(DuePullRequest { key, changes, held, parked })
 }
 
 fn phase_status(snapshot: &Snapshot, phase: &Phase, gated_by: Option<String>) -> PhaseStatus {
