@@ -117,6 +117,10 @@ pub(crate) fn parked(page: &mut Page, batch: &BatchName, key: &StepKey, park: &P
         (ParkKind::Blocked, Some(answer), _, _) => {
             page.tone(Tone::Good, "answered: ").put(indented(answer));
         }
+        (ParkKind::Blocked, None, _, _) if park.retry => {
+            let batch = quoted(batch.as_str());
+            page.tone(Tone::Dim, format_args!("run it again: ratchet batch apply {batch}"));
+        }
         (ParkKind::Blocked, None, _, _) => {
             page.tone(Tone::Dim, format_args!("answer it: {}", report("--answer \"…\"")));
         }
