@@ -129,6 +129,10 @@ pub(crate) fn parked(page: &mut Page, batch: &BatchName, key: &StepKey, park: &P
             page.tone(Tone::Dim, format_args!("goes on by itself from {at} on; at once: "));
             page.tone(Tone::Dim, format_args!("ratchet batch apply {batch} --ignore-limit"));
         }
+        (ParkKind::Blocked, None, _, _) if park.retry => {
+            let batch = quoted(batch.as_str());
+            page.tone(Tone::Dim, format_args!("run it again: ratchet batch apply {batch}"));
+        }
         (ParkKind::Blocked, None, _, _) => {
             page.tone(Tone::Dim, format_args!("answer it: {}", report("--answer \"…\"")));
         }

@@ -1,9 +1,10 @@
 //! How a step ended, as text (spec `batch-status-and-selection` 6.3 to 6.7).
 
 use ratchet_engine::outcome::{StepResult, StepState};
-use ratchet_engine::park::Park;
+use ratchet_engine::park::{Park, Standing};
 use ratchet_engine::report::{ApplyReport, Channel, ParkedReport, ProofReport, Waiting, hint};
 use ratchet_engine::settings::ProofPolicy;
+use ratchet_engine::shell::quoted;
 use ratchet_engine::time::Timestamp;
 
 use super::page::{Page, Tone};
@@ -49,7 +50,15 @@ pub(crate) fn waits(page: &mut Page, result: &StepResult, park: &Park, channel: 
     if let Some(kind) = park.transition.filter(|kind| *kind != result.transition) {
         page.put(format_args!("It is the {kind} of '{}' that waits.", park.key)).end();
     }
-    page.put(format_args!("To proceed: {}", hint(park.kind, &park.key, channel))).end();
+    let way_on = match channel {
+        Channel::Batch(batch) if park.standing() == Standing::Retry => {
+            format!("run it again with `ratchet batch apply {}`", quoted(batch.as_str()))
+        }
+        Channel::OnlyBatch | Channel::Batch(_) | Channel::Alone(_) => {
+            hint(park.kind, &park.key, channel)
+        }
+    };
+    page.put(format_args!("To proceed: {way_on}")).end();
 }
 
 fn outcome(page: &mut Page, result: &StepResult, manner: Manner, success: &str) {

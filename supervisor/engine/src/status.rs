@@ -199,6 +199,9 @@ pub struct ParkView {
     /// A person's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
+    /// Nothing was asked: the step simply runs again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub retry: bool,
 }
 
 impl ChangeState {

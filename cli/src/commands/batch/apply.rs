@@ -52,7 +52,7 @@ pub(in crate::commands) fn draw_park(
     project: &Project,
     home: &RunHome,
 ) {
-    if let Ok(Some(park)) = project.unresolved_park(home, &result.change) {
+    if let Ok(Some(park)) = project.halting_park(home, &result.change) {
         step::waits(page, result, &park, channel(home));
     }
 }

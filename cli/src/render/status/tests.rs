@@ -144,6 +144,7 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
         answer: None,
         feedback: None,
         approved: None,
+        retry: false,
     };
     let asked = park(ParkKind::Blocked, "Which currency?\nEuro or pound?");
     let parked = |name, state, park| ChangeStatus { parked: Some(park), ..change_of(name, state) };
@@ -226,6 +227,7 @@ fn a_parked_decomposition_and_a_parked_pull_request_show_what_frees_them() {
         answer: None,
         feedback: None,
         approved: None,
+        retry: false,
     };
     let phase =
         PhaseStatus { parked: Some(asked.clone()), ..phase_of("p1", PhaseState::Pending, vec![]) };
@@ -262,4 +264,21 @@ fn a_parked_decomposition_and_a_parked_pull_request_show_what_frees_them() {
     );
     done.pull_request = Some(due(None));
     assert!(drawn(&done).ends_with("\nAll changes done.\nNext: pull request pr:shop (add-cart)\n"));
+}
+
+#[test]
+fn a_step_that_nobody_asked_anything_about_runs_again() {
+    let stopped = ParkView {
+        kind: ParkKind::Blocked,
+        reason: "Agent was stopped by cancel without reporting completion.".into(),
+        answer: None,
+        feedback: None,
+        approved: None,
+        retry: true,
+    };
+    let change =
+        ChangeStatus { parked: Some(stopped), ..change_of("add-cart", ChangeState::InProgress) };
+    let batch = batch_of(vec![phase_of("p1", PhaseState::InProgress, vec![change])]);
+    assert_fits("status", &batch.to_status_json());
+    assert!(drawn(&batch).contains("\n      run it again: ratchet batch apply shop\n"));
 }

@@ -208,6 +208,11 @@ fn a_step_that_halts_says_what_it_waits_for() {
     To proceed: record an answer with `ratchet report add-cart --answer "..."`
     "#);
     let batch = BatchName::parse("shop").unwrap();
+    let stopped = Park { retry: true, ..park(ParkKind::Blocked, StepKind::Verify) };
+    assert_eq!(
+        drawn(|page| waits(page, &verify, &stopped, Channel::Batch(&batch))),
+        "To proceed: run it again with `ratchet batch apply shop`\n"
+    );
     let shown = park(ParkKind::AwaitingApproval, StepKind::Verify);
     insta::assert_snapshot!(drawn(|page| waits(page, &verify, &shown, Channel::Batch(&batch))), @r#"
     To proceed: approve with `ratchet batch approve shop --change add-cart` or reject with `ratchet batch report shop --change add-cart --reject "..."`

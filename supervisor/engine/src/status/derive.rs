@@ -12,7 +12,7 @@ use crate::dag::{self, Misordered};
 use crate::gate;
 use crate::manifest::{ChangeIntent, Phase};
 use crate::name::{ChangeName, StepKey};
-use crate::park::{Park, ParkKind};
+use crate::park::{Park, ParkKind, Standing};
 use crate::selection::{self, Reach};
 use crate::snapshot::Snapshot;
 
@@ -196,6 +196,7 @@ impl From<&Park> for ParkView {
             answer: park.answer.clone(),
             feedback: park.feedback.clone(),
             approved: park.approved,
+            retry: park.standing() == Standing::Retry,
         }
     }
 }
