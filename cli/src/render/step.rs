@@ -2,7 +2,9 @@
 
 use ratchet_engine::outcome::{StepResult, StepState};
 use ratchet_engine::park::{Park, Standing};
-use ratchet_engine::report::{ApplyReport, Channel, ParkedReport, ProofReport, Waiting, hint};
+use ratchet_engine::report::{
+    ApplyReport, Channel, ParkedReport, ProofReport, Waiting, hint, wait_hint,
+};
 use ratchet_engine::settings::ProofPolicy;
 use ratchet_engine::shell::quoted;
 use ratchet_engine::time::Timestamp;
@@ -54,6 +56,7 @@ pub(crate) fn waits(page: &mut Page, result: &StepResult, park: &Park, channel: 
         Channel::Batch(batch) if park.standing() == Standing::Retry => {
             format!("run it again with `ratchet batch apply {}`", quoted(batch.as_str()))
         }
+        Channel::Batch(batch) if park.waits_for_a_moment() => wait_hint(batch),
         Channel::OnlyBatch | Channel::Batch(_) | Channel::Alone(_) => {
             hint(park.kind, &park.key, channel)
         }

@@ -206,19 +206,23 @@ impl Waiting {
 
     fn what_to_type(&self, channel: Channel<'_>) -> String {
         match (self.retry_at, channel) {
-            (Some(_), Channel::Batch(batch)) => {
-                let batch = quoted(batch.as_str());
-                format!(
-                    "wait until then (`ratchet batch run {batch}` does), or try at once with `ratchet batch apply \
-                     {batch} --ignore-limit`"
-                )
-            }
+            (Some(_), Channel::Batch(batch)) => wait_hint(batch),
             (Some(_), Channel::OnlyBatch | Channel::Alone(_)) => {
                 "wait until then, or try at once with --ignore-limit".to_owned()
             }
             (None, _) => hint(self.kind, &self.change, channel),
         }
     }
+}
+
+/// Says what to do about a step that waits for its agent's limit to reset.
+#[must_use]
+pub fn wait_hint(batch: &BatchName) -> String {
+    let batch = quoted(batch.as_str());
+    format!(
+        "wait until then (`ratchet batch run {batch}` does), or try at once with `ratchet batch apply {batch} \
+         --ignore-limit`"
+    )
 }
 
 /// Says what to type about a parked step.

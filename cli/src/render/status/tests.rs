@@ -139,12 +139,12 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
     let park = |kind, reason: &str| ParkView {
         kind,
         reason: reason.into(),
-        cause: None,
-        retry_at: None,
         answer: None,
         feedback: None,
         approved: None,
         retry: false,
+        cause: None,
+        retry_at: None,
     };
     let asked = park(ParkKind::Blocked, "Which currency?\nEuro or pound?");
     let parked = |name, state, park| ChangeStatus { parked: Some(park), ..change_of(name, state) };
@@ -228,6 +228,8 @@ fn a_parked_decomposition_and_a_parked_pull_request_show_what_frees_them() {
         feedback: None,
         approved: None,
         retry: false,
+        cause: None,
+        retry_at: None,
     };
     let phase =
         PhaseStatus { parked: Some(asked.clone()), ..phase_of("p1", PhaseState::Pending, vec![]) };
@@ -275,6 +277,8 @@ fn a_step_that_nobody_asked_anything_about_runs_again() {
         feedback: None,
         approved: None,
         retry: true,
+        cause: None,
+        retry_at: None,
     };
     let change =
         ChangeStatus { parked: Some(stopped), ..change_of("add-cart", ChangeState::InProgress) };

@@ -25,7 +25,6 @@ fn result_of(state: StepState) -> StepResult {
         approval_request: None,
         cause: None,
         retry_at: None,
-        not_started: false,
         detail: None,
         journal_refs: None,
         message: None,
@@ -199,6 +198,8 @@ fn a_step_that_halts_says_what_it_waits_for() {
         approved: None,
         transition: Some(transition),
         retry: false,
+        cause: None,
+        retry_at: None,
     };
     let verify = StepResult { transition: StepKind::Verify, ..result_of(StepState::Blocked) };
     let change = ChangeName::parse("add-cart").unwrap();

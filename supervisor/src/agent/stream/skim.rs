@@ -37,8 +37,10 @@ impl Skim {
             return;
         }
         lines.push(bytes, &mut |line| {
-            if !reader.facts.saw_event || telling.iter().any(|word| word.find(line.bytes).is_some())
-            {
+            // Any event may say that the agent's trouble is over.
+            let facts = &reader.facts;
+            let is_awaited = !facts.saw_event || facts.trouble.is_some();
+            if is_awaited || telling.iter().any(|word| word.find(line.bytes).is_some()) {
                 reader.read(line, &mut |_| {});
             }
         });
@@ -62,8 +64,12 @@ impl Skim {
 fn words(format: StreamFormat) -> &'static [&'static str] {
     match format {
         StreamFormat::Raw => &[],
-        StreamFormat::Claude => &["\"result\"", "\"init\"", "\"rate_limit_event\"", "\"usage\""],
-        StreamFormat::Codex => &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\""],
+        StreamFormat::Claude => {
+            &["\"result\"", "\"init\"", "\"rate_limit_event\"", "\"usage\"", "\"api_retry\""]
+        }
+        StreamFormat::Codex => {
+            &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\"", "\"error\""]
+        }
         StreamFormat::Gemini | StreamFormat::Cursor => &["\"result\"", "\"init\""],
         StreamFormat::Opencode => &["\"step_finish\"", "\"step_start\"", "\"error\""],
     }
