@@ -147,7 +147,7 @@ pub struct Verdict {
 pub enum BlockedBy {
     /// The agent itself: it reported a blocker or wants input.
     Agent,
-    /// A person, who stopped the step, or whose settings kept it from starting.
+    /// A person, who stopped the step, or whose settings or machine kept it from starting.
     Person,
     /// How it ended, or what the disk shows.
     Evidence,

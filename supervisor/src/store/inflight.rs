@@ -173,13 +173,8 @@ impl Inflight {
                 });
             }
         };
-        // Both become paths, and a file may hold anything.
-        SpawnId::parse(found.spawn.as_str()).map_err(|error| broken(error.to_string()))?;
         if !found.place.spawns.is_absolute() {
             return Err(broken("the folder of its spawn is not absolute".to_owned()));
-        }
-        if let Task::Step(StepTask { change: Some(change), .. }) = &found.task {
-            ChangeName::parse(change.as_str()).map_err(|error| broken(error.to_string()))?;
         }
         Ok(Some(found))
     }
