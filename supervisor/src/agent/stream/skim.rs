@@ -37,8 +37,7 @@ impl Skim {
             return;
         }
         lines.push(bytes, &mut |line| {
-            if !reader.facts.saw_event || telling.iter().any(|word| word.find(line.bytes).is_some())
-            {
+            if reader.wants_all() || telling.iter().any(|word| word.find(line.bytes).is_some()) {
                 reader.read(line, &mut |_| {});
             }
         });
@@ -58,12 +57,23 @@ impl Skim {
     }
 }
 
-/// The words of which each line that tells a fact has at least one: types of events, and subtypes.
+impl Reader {
+    /// Says whether any event would tell a fact: that there is one, or that a trouble is over.
+    fn wants_all(&self) -> bool {
+        !self.facts.saw_event || self.facts.trouble.is_some()
+    }
+}
+
+/// The words of which each other line that tells a fact has at least one: types of events, and subtypes.
 fn words(format: StreamFormat) -> &'static [&'static str] {
     match format {
         StreamFormat::Raw => &[],
-        StreamFormat::Claude => &["\"result\"", "\"init\"", "\"rate_limit_event\""],
-        StreamFormat::Codex => &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\""],
+        StreamFormat::Claude => {
+            &["\"result\"", "\"init\"", "\"rate_limit_event\"", "\"api_retry\""]
+        }
+        StreamFormat::Codex => {
+            &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\"", "Reconnecting..."]
+        }
         StreamFormat::Gemini | StreamFormat::Cursor => &["\"result\"", "\"init\""],
         StreamFormat::Opencode => &["\"step_finish\"", "\"step_start\"", "\"error\""],
     }
