@@ -23,9 +23,15 @@ use crate::store::layout::RunHome;
 /// What a plan comes to.
 pub(crate) enum Act {
     /// Nothing to start; this is the answer.
-    Report(Report),
+    Report(Box<Report>),
     /// One command to start.
     Spawn(Box<Order>),
+}
+
+impl Act {
+    fn report(report: Report) -> Self {
+        Self::Report(Box::new(report))
+    }
 }
 
 /// Gathers and decides for a batch, then works out the act.
@@ -55,7 +61,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
                 }
                 Err(result) => {
                     record::refused(house, home, &result)?;
-                    Ok(Act::Report(Report::Applied(ApplyReport::Step(result))))
+                    Ok(Act::report(Report::Applied(ApplyReport::Step(result))))
                 }
             }
         }
@@ -67,9 +73,9 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         Plan::Parked(halts) => {
             let report = ApplyReport::parked(&halts)
                 .unwrap_or_else(|| ApplyReport::idle(&Idle::NothingReady));
-            Ok(Act::Report(Report::Applied(report)))
+            Ok(Act::report(Report::Applied(report)))
         }
-        Plan::Idle(idle) => Ok(Act::Report(Report::Applied(ApplyReport::idle(&idle)))),
+        Plan::Idle(idle) => Ok(Act::report(Report::Applied(ApplyReport::idle(&idle)))),
     }
 }
 
@@ -91,7 +97,7 @@ pub(crate) fn forced(
     check_run_dir(&house.project.layout().run(home))?;
     let ready = match standalone::prepare(house, home, request)? {
         standalone::Prepared::Ready(ready) => ready,
-        standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),
+        standalone::Prepared::Parked(result) => return Ok(Act::report(Report::Stepped(*result))),
     };
     let context = intend::Context {
         settings: &ready.settings,
@@ -102,7 +108,7 @@ pub(crate) fn forced(
         Ok(order) => Ok(Act::Spawn(Box::new(order))),
         Err(result) => {
             record::refused(house, home, &result)?;
-            Ok(Act::Report(Report::Stepped(result)))
+            Ok(Act::report(Report::Stepped(result)))
         }
     }
 }

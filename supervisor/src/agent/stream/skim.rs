@@ -37,10 +37,9 @@ impl Skim {
             return;
         }
         lines.push(bytes, &mut |line| {
-            // Any event may say that the agent's trouble is over.
-            let facts = &reader.facts;
-            let is_awaited = !facts.saw_event || facts.trouble.is_some();
-            if is_awaited || telling.iter().any(|word| word.find(line.bytes).is_some()) {
+            // Only what comes after a trouble tells whether it is over.
+            let open = !reader.facts.saw_event || reader.facts.trouble.is_some();
+            if open || telling.iter().any(|word| word.find(line.bytes).is_some()) {
                 reader.read(line, &mut |_| {});
             }
         });
