@@ -12,6 +12,7 @@ mod template;
 mod validate;
 mod watching;
 
+use ratchet_engine::name::ChangeName;
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::error::Error;
 use ratchet_supervisor::project::Project;
@@ -55,12 +56,18 @@ fn open_configured(ui: Ui) -> Result<Project, Failure> {
     Ok(project)
 }
 
+/// Tells what is not as it should be and yet no reason to stop.
 fn warn(warnings: impl IntoIterator<Item = String>, ui: Ui) {
     for warning in warnings {
         ui.tell(|page| {
             page.tone(Tone::Warn, "⚠ ").put(warning).end();
         });
     }
+}
+
+/// Reads the name of a change that is there.
+fn parsed(change: &str) -> Result<ChangeName, Failure> {
+    ChangeName::parse(change).map_err(|why| failed(Error::BadChangeName { why }))
 }
 
 /// Makes a failure of what the supervisor refuses.

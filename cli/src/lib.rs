@@ -1,7 +1,7 @@
 //! The command line of ratchet: arguments in, text or JSON and an exit code out.
 //!
 //! Behaviour does not belong here. A command asks the supervisor's front door and renders what it answers; what may
-//! happen next is the engine's business. Read [`args`] for the commands, [`commands`] for what each does, [`exit`] for
+//! happen next is the engine's business. Read `args` for the commands, `commands` for what each does, `exit` for
 //! the codes.
 //!
 //! **Invariant:** commands that only read never start a thread. They answer in milliseconds, also inside an agent.

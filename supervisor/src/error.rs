@@ -381,7 +381,8 @@ fn within(home: &RunHome) -> String {
 }
 
 /// Says how a step of this run home is reported on.
-pub(crate) fn channel(home: &RunHome) -> Channel<'_> {
+#[must_use]
+pub fn channel(home: &RunHome) -> Channel<'_> {
     match home {
         RunHome::Batch(batch) => Channel::Batch(batch),
         RunHome::Change(change) => Channel::Alone(change),

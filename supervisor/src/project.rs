@@ -27,6 +27,7 @@ mod report;
 pub mod spawns;
 mod validate;
 pub mod verb;
+mod waiting;
 
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use ratchet_engine::change::ChangeFacts;
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{
-    self, BlockedBy, Report as SessionReport, Session, SessionEnd, StepResult,
+    self, BlockedBy, Report as SessionReport, Session, SessionEnd, StepResult, Verdict,
 };
 use ratchet_engine::park::{NewPark, ParkChange, park_after, park_after_alone};
 use ratchet_engine::proof::{Matcher, ProofRecord};
@@ -17,7 +18,7 @@ use ratchet_engine::transition::StepKind;
 use crate::actor::message::Report;
 use crate::agent::Agent;
 use crate::agent::failure::{EarlyEnd, Failure, argument_mismatch};
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::fault::{self, Point};
 use crate::house::House;
 use crate::store::change;
@@ -65,17 +66,28 @@ pub(crate) fn conclude(
     seen: Seen,
 ) -> Result<Report, Error> {
     match &inflight.task {
-        Task::Step(task) => {
-            let result = conclude_step(house, home, inflight, task, seen)?;
-            Ok(match home {
-                RunHome::Batch(_) => Report::Applied(ApplyReport::Step(result)),
-                RunHome::Change(_) => Report::Stepped(result),
-            })
-        }
+        Task::Step(task) => Ok(reported(home, conclude_step(house, home, inflight, task, seen)?)),
         Task::Proof(task) => {
             let record = conclude_proof(house, home, inflight, task, seen)?;
             Ok(Report::Applied(ApplyReport::proof(&task.proving, &record)))
         }
+    }
+}
+
+/// Records what a spawn was judged to be by an earlier call, which was cut off while it recorded.
+pub(crate) fn finish(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    verdict: Verdict,
+) -> Result<Report, Error> {
+    Ok(reported(home, record_verdict(house, home, inflight, verdict)?))
+}
+
+fn reported(home: &RunHome, result: StepResult) -> Report {
+    match home {
+        RunHome::Batch(_) => Report::Applied(ApplyReport::Step(result)),
+        RunHome::Change(_) => Report::Stepped(result),
     }
 }
 
@@ -86,25 +98,14 @@ fn conclude_step(
     task: &StepTask,
     seen: Seen,
 ) -> Result<StepResult, Error> {
-    let run = run(house, home);
-    let layout = house.project.layout();
-    let after = match &task.change {
-        Some(change) => {
-            let facts = change::facts_of(layout, change)?;
-            if task.subject.kind == StepKind::Propose && facts.exists {
-                change::stamp(layout, change, SCHEMA, &house.project.now().date())?;
-            }
-            Some(facts)
-        }
-        None => None,
-    };
+    let (after, unstamped) = after(house, task)?;
     let hint = argument_hint(task, &seen);
     let account = account(task, &seen);
     let session = Session {
         spawn: inflight.spawn.clone(),
         agent: task.agent.clone(),
         end: seen.end,
-        reports: reports(&run, &inflight.key, inflight.journal_count)?,
+        reports: reports(&run(house, home), &inflight.key, inflight.journal_count)?,
         before: task.before,
         after,
         account,
@@ -114,20 +115,43 @@ fn conclude_step(
         model: task.model.clone(),
     };
     let mut verdict = outcome::judge(&task.subject, &session);
-    verdict.result.notes.extend(inflight.notes.iter().cloned());
-    verdict.result.notes.extend(seen.notes);
-    verdict.result.notes.extend(hint);
+    let notes = inflight.notes.iter().cloned().chain(seen.notes).chain(hint).chain(unstamped);
+    verdict.result.notes.extend(notes);
     fault::at(Point::Judged, house.project.environment());
-    let entry = verdict.entry(house.project.now());
-    journal::with_lock(&run, |writer| {
-        writer.conclude(&inflight.spawn, &entry)?;
+    record_verdict(house, home, inflight, verdict)
+}
+
+/// Looks at the change after its step, and gives it its `.ratchet.yaml` if a propose left it without (spec
+/// `step-and-outcome` 3). A change that will not take one is judged all the same.
+fn after(house: &House, task: &StepTask) -> Result<(Option<ChangeFacts>, Option<String>), Error> {
+    let Some(change) = &task.change else { return Ok((None, None)) };
+    let layout = house.project.layout();
+    let facts = change::facts_of(layout, change)?;
+    if task.subject.kind != StepKind::Propose || !facts.exists {
+        return Ok((Some(facts), None));
+    }
+    let stamped = change::stamp(layout, change, SCHEMA, &house.project.now().date());
+    Ok((Some(facts), stamped.err().map(|error| with_causes(&error))))
+}
+
+/// Writes a verdict down: first beside the intent, so that no other is ever reached, then where it belongs.
+fn record_verdict(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    verdict: Verdict,
+) -> Result<StepResult, Error> {
+    let Inflight { spawn, started_at, .. } = inflight;
+    let change = match home {
+        RunHome::Batch(_) => park_after(&verdict.result, verdict.blocked_by),
+        RunHome::Change(_) => park_after_alone(&verdict),
+    };
+    journal::with_lock(&run(house, home), |writer| {
+        Inflight { verdict: Some(verdict.clone()), ..inflight.clone() }.write(writer)?;
+        writer.conclude(spawn, &verdict.entry(house.project.now()))?;
         fault::at(Point::Recorded, house.project.environment());
-        let change = match home {
-            RunHome::Batch(_) => park_after(&verdict.result, verdict.blocked_by),
-            RunHome::Change(_) => park_after_alone(&verdict),
-        };
-        park(house, home, writer, &verdict.result.change, change, &inflight.started_at)?;
-        Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
+        park(house, home, writer, &verdict.result.change, change, started_at)?;
+        Ok::<_, Error>(Inflight::clear(writer, spawn)?)
     })?;
     Ok(verdict.result)
 }

@@ -1,5 +1,6 @@
 //! What an earlier call left behind: found, and gone on from. An agent is never started twice for one intent.
 
+use ratchet_engine::outcome::Verdict;
 use ratchet_spawn::{Attachment, DirectoryError, Position, SpawnDir, Standing};
 
 use crate::error::Error;
@@ -16,6 +17,8 @@ pub(crate) enum Found {
     Nothing,
     /// A spawn that runs, has ended or was lost: it is watched to its end, judged and recorded.
     Spawn(Box<(Inflight, Placed)>),
+    /// A spawn that was judged, and whose verdict was not recorded to its end.
+    Judged(Box<(Inflight, Verdict)>),
     /// A spawn of which nothing is left: it is judged and recorded as lost.
     Gone(Box<(Inflight, Seen)>),
 }
@@ -26,6 +29,9 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
     let Some(inflight) = Inflight::read(&run)? else {
         return Ok(Found::Nothing);
     };
+    if let Some(verdict) = inflight.verdict.clone() {
+        return Ok(Found::Judged(Box::new((inflight, verdict))));
+    }
     let dir = match open_dir(&inflight)? {
         Some(dir) => dir,
         None => return Ok(Found::Gone(Box::new(gone(inflight)))),

@@ -57,6 +57,8 @@ pub enum StopReason {
     Cancel,
     /// The agent printed its final event and did not exit.
     Linger,
+    /// The files of its spawn cannot be used any more.
+    Damage,
 }
 
 impl StopReason {
@@ -73,6 +75,7 @@ impl StopReason {
             Self::Terminate => "SIGTERM",
             Self::Cancel => "cancel",
             Self::Linger => "linger",
+            Self::Damage => "damage",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! It knows neither batches nor agents: a command comes in, a spawn to watch goes out.
 
 mod local;
+mod shim;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,6 +15,8 @@ use ratchet_engine::settings::{Locus, Word as _};
 use ratchet_spawn::{AttachError, Attachment, DirectoryError, Request, SpawnDir};
 use thiserror::Error;
 use tokio::sync::OwnedSemaphorePermit;
+
+pub(crate) use self::shim::{Shim, ShimHandle};
 
 /// One command to run.
 #[derive(Debug)]
@@ -55,7 +58,7 @@ pub(crate) struct Placed {
     /// The room it takes; given back when the step is over. A command that was found running has none.
     pub(crate) slot: Option<OwnedSemaphorePermit>,
     /// The shim, if it is a child of this process and has to be waited for.
-    pub(crate) shim: Option<std::process::Child>,
+    pub(crate) shim: Option<Shim>,
 }
 
 /// Why a command was not started, and will not be.

@@ -11,7 +11,8 @@ use std::time::Duration;
 use ratchet_engine::outcome::SessionEnd;
 use ratchet_engine::proof::{Finding, Matcher};
 use ratchet_spawn::{
-    Attachment, End, Event, ExitRecord, Frame, Leader, Lost, SpawnDir, TimeLimit, signal_name,
+    Attachment, End, Event, ExitRecord, Frame, Leader, Lost, SpawnDir, Standing, TimeLimit,
+    signal_name,
 };
 use tokio::time::Sleep;
 
@@ -20,6 +21,7 @@ use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent, Stream};
 use crate::request::StopReason;
+use crate::runtime::{Shim, ShimHandle};
 
 /// How long an agent may stay after its final event, in milliseconds of awake time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -58,11 +60,20 @@ impl Seen {
     }
 }
 
+/// Asks a shim to stop what it runs: through its directory, else, if it is ours, by a signal.
+pub(crate) fn stop(dir: &SpawnDir, shim: Option<&ShimHandle>, by: StopReason) {
+    let Err(error) = ratchet_spawn::request_stop(dir, &by.request()) else { return };
+    let told = shim.is_some_and(|shim| shim.terminate().is_ok());
+    if !told {
+        tracing::error!(spawn = %dir.id(), %error, "a step cannot be stopped");
+    }
+}
+
 /// A spawn being watched.
 pub(crate) struct Watch {
     dir: SpawnDir,
     attachment: Attachment,
-    shim: Option<std::process::Child>,
+    shim: Option<Shim>,
     events: EventSink,
     stream: Skim,
     matcher: Option<Matcher>,
@@ -82,13 +93,14 @@ pub(crate) struct Heard {
 enum Wake {
     Spool(Result<Event, ratchet_spawn::AttachError>),
     LingeredTooLong,
+    ShimGone,
 }
 
 impl Watch {
     pub(crate) fn new(
         dir: SpawnDir,
         attachment: Attachment,
-        shim: Option<std::process::Child>,
+        shim: Option<Shim>,
         heard: Heard,
         matcher: Option<Matcher>,
     ) -> Self {
@@ -110,30 +122,49 @@ impl Watch {
         loop {
             match self.wake().await {
                 Wake::Spool(Ok(Event::Frame(frame))) => self.take(frame).await,
-                Wake::Spool(Ok(Event::Ended(record))) => return self.ended(&record),
+                Wake::Spool(Ok(Event::Ended(record))) => return self.ended(&record).await,
                 Wake::Spool(Ok(Event::Lost(lost))) => return self.lost(lost),
                 Wake::Spool(Ok(Event::Abandoned)) => {
                     return self.finish(lost_end("it was given up before it started"), None);
                 }
-                Wake::Spool(Err(error)) => {
-                    let reason =
-                        format!("its output can no longer be followed: {}", with_causes(&error));
-                    return self.finish(lost_end(&reason), None);
-                }
+                Wake::Spool(Err(error)) => return self.unreadable(&error).await,
                 Wake::LingeredTooLong => self.end_lingerer(),
+                Wake::ShimGone => {
+                    self.shim = None;
+                    if let Some(end) = self.never_started() {
+                        return self.finish(end, None);
+                    }
+                }
             }
         }
     }
 
     async fn wake(&mut self) -> Wake {
-        match &mut self.linger {
-            None => Wake::Spool(self.attachment.next().await),
-            Some(linger) => tokio::select! {
-                biased;
-                event = self.attachment.next() => Wake::Spool(event),
-                () = linger.as_mut() => Wake::LingeredTooLong,
-            },
+        let Self { attachment, linger, shim, .. } = self;
+        tokio::select! {
+            biased;
+            event = attachment.next() => Wake::Spool(event),
+            () = elapsed(linger) => Wake::LingeredTooLong,
+            () = gone(shim) => Wake::ShimGone,
         }
+    }
+
+    /// A shim that is gone without having started anything never will: the disk was full, or its binary was replaced.
+    fn never_started(&self) -> Option<SessionEnd> {
+        let standing = ratchet_spawn::abandon(&self.dir);
+        let why = match standing {
+            Ok(Standing::NeverStarted | Standing::Abandoned) => {
+                let complaint = self.dir.last_complaint();
+                format!(
+                    "its shim ended before it: {}",
+                    complaint.as_deref().unwrap_or("no reason given")
+                )
+            }
+            // What did start has an end of its own, which the attachment tells.
+            Ok(Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_)) => return None,
+            Err(error) => format!("its directory cannot be used: {error}"),
+        };
+        Some(SessionEnd::NotStarted { error: why, code: 1 })
     }
 
     async fn take(&mut self, frame: Frame) {
@@ -164,17 +195,42 @@ impl Watch {
 
     fn end_lingerer(&mut self) {
         self.linger = None;
-        let request = StopReason::Linger.request();
-        if let Err(error) = ratchet_spawn::request_stop(&self.dir, &request) {
-            tracing::warn!(spawn = %self.dir.id(), %error, "a lingering agent cannot be stopped");
-        }
+        self.ask_to_stop(StopReason::Linger);
     }
 
-    fn ended(self, record: &ExitRecord) -> Seen {
+    async fn ended(mut self, record: &ExitRecord) -> Seen {
+        // It is about to go; waiting keeps no zombie.
+        if let Some(shim) = &mut self.shim {
+            shim.ended().await;
+        }
         let notes = notes(record);
         let mut seen = self.finish(session_end(record), Some(record.awake_ms));
         seen.notes = notes;
         seen
+    }
+
+    /// Its files cannot be read any more. It is stopped, and the step is over only when its shim is gone.
+    async fn unreadable(mut self, error: &ratchet_spawn::AttachError) -> Seen {
+        let reason = format!("its output can no longer be followed: {}", with_causes(error));
+        self.ask_to_stop(StopReason::Damage);
+        match &mut self.shim {
+            Some(shim) => shim.ended().await,
+            None => {
+                let dir = self.dir.clone();
+                let ended =
+                    tokio::task::spawn_blocking(move || ratchet_spawn::await_shim_end(&dir));
+                if !matches!(ended.await, Ok(Ok(()))) {
+                    tracing::warn!(spawn = %self.dir.id(), "the end of a shim cannot be waited for");
+                }
+            }
+        }
+        let mut seen = self.lost(Lost::Damaged);
+        seen.end = lost_end(&reason);
+        seen
+    }
+
+    fn ask_to_stop(&self, by: StopReason) {
+        stop(&self.dir, self.shim.as_ref().map(Shim::handle).as_ref(), by);
     }
 
     fn lost(self, lost: Lost) -> Seen {
@@ -190,10 +246,6 @@ impl Watch {
     }
 
     fn finish(mut self, end: SessionEnd, awake_ms: Option<u64>) -> Seen {
-        if let Some(mut shim) = self.shim.take() {
-            // It is gone or about to go; waiting keeps no zombie. Its exit record says all there is to say.
-            tokio::task::spawn_blocking(move || shim.wait());
-        }
         let stdout = &mut self.stdout;
         let facts = self.stream.finish(&mut |event| stdout.take_event(&event));
         Seen {
@@ -205,6 +257,22 @@ impl Watch {
             facts,
             awake_ms,
         }
+    }
+}
+
+/// Waits for a timer; for ever, if there is none.
+async fn elapsed(timer: &mut Option<Pin<Box<Sleep>>>) {
+    match timer {
+        Some(timer) => timer.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the end of a shim; for ever, if it is none of ours.
+async fn gone(shim: &mut Option<Shim>) {
+    match shim {
+        Some(shim) => shim.ended().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -389,7 +389,8 @@ fn a_plan_that_cannot_be_read_is_warned_about() {
         env.add_plan("add-api", 2, 1);
         damage.befall(&env, PLAN);
         for verb in ["status", "apply"] {
-            let agent = env.agent(&Script::honest());
+            // An agent that looked into the plan would wait for the pipe.
+            let agent = env.agent(&Script::always([Action::ReadPrompt]));
             let finished =
                 env.ratchet(["batch", verb, "--json"]).agent(&agent).without_privileges().run();
             let warned = finished.stderr().contains("plan.md");

@@ -128,6 +128,14 @@ def failing(place, checks, words):
     checks.nothing_runs(place, "after a failure")
 
 
+def sandboxed(place, checks):
+    """The sandbox of the default posture is on, and lets the agent report all the same."""
+    report = place.step()
+    said = (report.get("state"), report.get("blocker"))
+    checks.that("the report comes through", said == ("blocked", "I may not write outside of the project"), str(report))
+    checks.that("nothing was written outside", not (place.folder / "outside").exists())
+
+
 def question(place, checks):
     """The agent asks, a person answers, the agent goes on with the answer."""
     report = place.step()
@@ -143,6 +151,7 @@ CASES = {
     "live-view": ("batch.json", lambda place, _, checks: live_view(place, checks)),
     "worktree": ("batch.json", lambda place, _, checks: worktree(place, checks)),
     "interrupted": ("stuck.json", lambda place, _, checks: interrupted(place, checks)),
+    "sandboxed": ("outside.json", lambda place, _, checks: sandboxed(place, checks)),
     "question": ("question.json", lambda place, _, checks: question(place, checks)),
     "key-refused": ("key-refused.json", lambda place, _, checks: failing(place, checks, "the key was refused")),
     "limit-reached": ("limit-reached.json", lambda place, _, checks: failing(place, checks, "a usage limit was reached")),
@@ -151,8 +160,9 @@ CASES = {
 }
 
 
-# Asks again for minutes, whatever the provider says.
-PATIENT = {("gemini", "limit-reached"), ("opencode", "limit-reached")}
+# These ask again for minutes, whatever the provider says; of those that have a sandbox of their own, only codex has it on.
+LEFT_OUT = {("gemini", "limit-reached"), ("opencode", "limit-reached"),
+            ("claude", "sandboxed"), ("gemini", "sandboxed"), ("opencode", "sandboxed")}
 
 
 def main():
@@ -167,13 +177,14 @@ def main():
     options.kit, options.cache, options.bin = (path.resolve() for path in (options.kit, options.cache, options.bin))
     # Not below /tmp: some sandboxes let an agent write there, so it would prove less.
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=options.cache))
-    broken = 0
+    broken, played = 0, 0
     for agent in options.agents:
         checks = Checks(agent)
         for name in options.case or CASES:
-            if (agent, name) in PATIENT:
+            if (agent, name) in LEFT_OUT:
                 continue
             script, play = CASES[name]
+            played += 1
             folder = scratch / f"{agent}-{name}"
             folder.mkdir()
             begun = time.monotonic()
@@ -186,6 +197,8 @@ def main():
             print(f"  {agent}: {name}, {time.monotonic() - begun:.1f} s", flush=True)
         broken += checks.broken
         print(f"{agent}: {checks.held} checks hold, {checks.broken} are broken", flush=True)
+    if not played:
+        sys.exit("no case was played")
     if options.keep or broken:
         print(f"kept: {scratch}")
     else:

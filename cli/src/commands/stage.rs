@@ -133,13 +133,20 @@ async fn stop(supervisor: &Supervisor, signals: &mut Signals, ui: Ui, signal: Si
         page.tone(Tone::Warn, format_args!("{}: stopping the step", signal.name()));
         page.tone(Tone::Dim, " (again to leave at once; the step is stopped all the same)").end();
     });
-    let mut asked = pin!(supervisor.stop_steps(StopReason::Interrupt));
+    let mut asked = pin!(supervisor.stop_steps(reason(signal)));
     tokio::select! {
         () = &mut asked => {}
         again = signals.next() => {
             let _asked_or_late = tokio::time::timeout(LONGEST_ASKING, asked).await;
             leave_at_once(again);
         }
+    }
+}
+
+fn reason(signal: Signal) -> StopReason {
+    match signal {
+        Signal::Interrupt => StopReason::Interrupt,
+        Signal::Terminate => StopReason::Terminate,
     }
 }
 

@@ -127,8 +127,9 @@ pub struct ModelSource {
 }
 
 /// What a session amounts to: what to record, and what to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[must_use]
+#[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// The public result.
     pub result: StepResult,
@@ -141,18 +142,19 @@ pub struct Verdict {
 }
 
 /// What blocks a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BlockedBy {
     /// The agent itself: it reported a blocker or wants input.
     Agent,
-    /// A person, who stopped the step, or whose settings kept it from starting.
+    /// A person, who stopped the step, or whose settings or machine kept it from starting.
     Person,
     /// How it ended, or what the disk shows.
     Evidence,
 }
 
 /// The public result of one step (spec `step-and-outcome` 8).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult {
     /// How it ended.
@@ -162,36 +164,36 @@ pub struct StepResult {
     /// What kind of step it was.
     pub transition: StepKind,
     /// What must be answered; only when blocked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
     /// What must be approved; only when awaiting approval.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_request: Option<String>,
     /// More, such as the end of the transcript.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The entries the session wrote, as indices among the entries of its key; absent if nothing was spawned.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal_refs: Option<Vec<usize>>,
     /// One sentence.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub agent_override: bool,
     /// The spawn, for `batch log`; absent if nothing was spawned.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
     /// Set when the agent's command could not be started.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_started: bool,
     /// What else is worth knowing: strays that were ended, an agent that lingered, an approved plan that changed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 /// How a step ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepState {
     /// The step's claim held.

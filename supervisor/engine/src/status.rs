@@ -107,6 +107,8 @@ pub struct DuePullRequest {
     pub key: StepKey,
     /// The changes it covers.
     pub changes: Vec<ChangeName>,
+    /// It waits for a person.
+    pub held: bool,
     /// Its live park, if any.
     pub parked: Option<ParkView>,
 }
@@ -184,6 +186,9 @@ pub struct ParkView {
     /// A person's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
+    /// Nothing was asked: the step simply runs again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub retry: bool,
 }
 
 impl ChangeState {

@@ -24,7 +24,7 @@ use crate::order::Order;
 use crate::perform::{self, Act};
 use crate::record;
 use crate::recover::{self, Found};
-use crate::runtime::{self, Placed, Prepared};
+use crate::runtime::{self, Placed, Prepared, Shim};
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
 use crate::store::lock::StepLock;
@@ -237,6 +237,10 @@ impl Batch {
         match recover::look(house, home)? {
             Found::Nothing => {}
             Found::Spawn(found) => return Ok(Begun::Found(found)),
+            Found::Judged(judged) => {
+                let (inflight, verdict) = *judged;
+                return Ok(Begun::Report(record::finish(house, home, &inflight, verdict)?));
+            }
             Found::Gone(gone) => {
                 let (inflight, seen) = *gone;
                 return Ok(Begun::Report(record::conclude(house, home, &inflight, seen)?));
@@ -271,8 +275,9 @@ impl Batch {
         };
         open.caller.hear(StepEvent::Started(started)).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
+        let handle = shim.as_ref().map(Shim::handle);
         let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher());
-        let step = Step::spawn(StepArgs { batch: me.clone(), dir, watch });
+        let step = Step::spawn(StepArgs { batch: me.clone(), dir, shim: handle, watch });
         me.link(&step).await;
         if let Some(stop) = open.stop.take() {
             let _gone = step.tell(stop).await;

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use ratchet_spawn::{Attachment, Position, SpawnDir, launch};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Command, Placed, Places, Prepared, StartError};
+use super::{Command, Placed, Places, Prepared, Shim, StartError};
 
 /// Makes the spawn's directory, with everything that the command will read.
 pub(super) fn prepare(places: &Places, command: Command) -> Result<Prepared, StartError> {
@@ -27,7 +27,7 @@ pub(super) fn start(
     let Prepared { dir, variables, .. } = prepared;
     // Watching begins before the shim does, so that nothing can be missed.
     let attachment = Attachment::open(&dir, Position::START)?;
-    let shim = launch(&dir, &places.shim, variables.0)?;
+    let shim = Shim::start(|| launch(&dir, &places.shim, variables.0))?;
     Ok(Placed { dir, attachment, slot: Some(slot), shim: Some(shim) })
 }
 

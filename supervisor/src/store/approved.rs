@@ -219,7 +219,7 @@ mod tests {
         let open = hash();
         for path in [shut.clone(), dir.path().join("secret")] {
             let mode = fs::metadata(&path).unwrap().permissions();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
             let closed = hash();
             assert_eq!(closed, hash(), "the same every time");
             assert_eq!(closed != open, may_be_shut_out(&path), "{}", path.display());

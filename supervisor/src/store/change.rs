@@ -12,7 +12,7 @@ use ratchet_engine::change::{ChangeFacts, count_tasks};
 use ratchet_engine::name::ChangeName;
 
 use super::file::{self, Created, Doing, FileError};
-use super::layout::{ARCHIVE, ChangeDir, Layout};
+use super::layout::{ChangeDir, Layout};
 use crate::error::with_causes;
 
 /// Reads the facts of these changes: one look into `changes/`, one into its archive, then the plans that are there.
@@ -28,7 +28,7 @@ pub fn facts<'a>(
     let facts = |name: &ChangeName| {
         if archived.contains(name.as_str()) {
             ChangeFacts { archived: true, ..ChangeFacts::default() }
-        } else if active.contains(name.as_str()) && name.as_str() != ARCHIVE {
+        } else if active.contains(name.as_str()) {
             facts_of_folder(&layout.change(name))
         } else {
             ChangeFacts::default()
@@ -222,7 +222,6 @@ mod tests {
         assert!(!fixture.facts("failed").exists);
         assert!(fixture.facts("begun").exists);
         assert!(fixture.facts("empty").exists);
-        assert_eq!(fixture.facts("archive"), ChangeFacts::default());
     }
 
     #[test]

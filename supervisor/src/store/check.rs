@@ -47,12 +47,10 @@ mod tests {
 
     #[test]
     fn files_into_which_no_outcome_can_be_written_are_found_before_a_step() {
-        let befall: [(&str, fn(&Path)); 3] = [
-            ("folder", |path| fs::create_dir(path).unwrap()),
-            ("pipe", pipe),
-            ("link", |path| symlink("gone/away", path).unwrap()),
-        ];
-        for (what, befall) in befall {
+        let folder = |path: &Path| fs::create_dir(path).unwrap();
+        let link = |path: &Path| symlink("gone/away", path).unwrap();
+        let kinds: [&dyn Fn(&Path); 3] = [&folder, &link, &pipe];
+        for befall in kinds {
             for file in ["state.json", "journal.jsonl", "inflight.json"] {
                 let scene = Scene::with_journal(b"{}\n");
                 let run = scene.run();
@@ -61,7 +59,7 @@ mod tests {
                 let _absent = fs::remove_file(&path);
                 befall(&path);
                 let error = check_run_dir(&run).unwrap_err();
-                assert_eq!(error.path(), path, "{what}");
+                assert_eq!(error.path(), path, "{error}");
             }
         }
     }

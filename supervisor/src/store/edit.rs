@@ -66,11 +66,10 @@ pub(crate) fn set(path: &Path, keys: &[&str], value: &YamlValue) -> Result<(), E
     let text = String::from_utf8(bytes).expect("what is no UTF-8 is no YAML either");
     let expected = expected(&old, keys, value)?;
     let is_right = |new: &String| yaml::parse(new).is_ok_and(|node| plain(&node) == expected);
-    let attempts: [fn(&str, &[&str], &YamlValue) -> Option<String>; 3] =
-        [edited, edited_in_frame, edited_under_mask];
-    let mut candidates = attempts.iter().filter_map(|edit| edit(&text, keys, value));
-    let new = candidates
-        .find(is_right)
+    let new = edited(&text, keys, value)
+        .filter(is_right)
+        .or_else(|| edited_in_frame(&text, keys, value).filter(is_right))
+        .or_else(|| edited_under_mask(&text, keys, value).filter(is_right))
         .ok_or_else(|| EditError::TooClever { at: keys.join("."), why: Notation::of(&text) })?;
     if new != text {
         replace(path, new.as_bytes())?;

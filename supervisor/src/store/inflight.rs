@@ -7,7 +7,7 @@ use ratchet_engine::change::ChangeFacts;
 use ratchet_engine::decide::Proving;
 use ratchet_engine::journal::Via;
 use ratchet_engine::name::{AgentName, ChangeName, SpawnId, StepKey};
-use ratchet_engine::outcome::{ModelSource, Subject};
+use ratchet_engine::outcome::{ModelSource, Subject, Verdict};
 use ratchet_engine::settings::{Locus, ProofPolicy};
 use ratchet_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,9 @@ pub struct Inflight {
     pub reach: Option<String>,
     /// When it was asked for, ISO-8601 in UTC.
     pub started_at: String,
+    /// What the step was judged to be, once it was: from then on it is only recorded, whatever the disk shows later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// What else a person should be told with the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -146,6 +149,7 @@ impl Inflight {
             place,
             reach: None,
             started_at: now.to_string(),
+            verdict: None,
             notes: Vec::new(),
         }
     }
@@ -169,13 +173,8 @@ impl Inflight {
                 });
             }
         };
-        // Both become paths, and a file may hold anything.
-        SpawnId::parse(found.spawn.as_str()).map_err(|error| broken(error.to_string()))?;
         if !found.place.spawns.is_absolute() {
             return Err(broken("the folder of its spawn is not absolute".to_owned()));
-        }
-        if let Task::Step(StepTask { change: Some(change), .. }) = &found.task {
-            ChangeName::parse(change.as_str()).map_err(|error| broken(error.to_string()))?;
         }
         Ok(Some(found))
     }

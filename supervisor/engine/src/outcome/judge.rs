@@ -44,14 +44,13 @@ fn blocked_by(session: &Session) -> BlockedBy {
         return BlockedBy::Agent;
     }
     match session.end {
-        SessionEnd::Stopped { .. } => BlockedBy::Person,
+        SessionEnd::Stopped { .. } | SessionEnd::NotStarted { .. } => BlockedBy::Person,
         SessionEnd::Exited(_)
         | SessionEnd::Signaled(_)
         | SessionEnd::TimedOut { .. }
         | SessionEnd::Lingered
         | SessionEnd::OutOfMemory
         | SessionEnd::OutputLimit { .. }
-        | SessionEnd::NotStarted { .. }
         | SessionEnd::Lost { .. } => BlockedBy::Evidence,
     }
 }

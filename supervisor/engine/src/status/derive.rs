@@ -12,7 +12,7 @@ use crate::dag::{self, Misordered};
 use crate::gate;
 use crate::manifest::{ChangeIntent, Phase};
 use crate::name::{ChangeName, StepKey};
-use crate::park::{Park, ParkKind};
+use crate::park::{Park, ParkKind, Standing};
 use crate::selection::{self, Reach};
 use crate::snapshot::Snapshot;
 
@@ -58,7 +58,8 @@ fn due_pull_request(snapshot: &Snapshot, reach: &Reach) -> Option<DuePullRequest
     };
     let (key, changes) = key_and_changes?;
     let parked = snapshot.parks.get(&key).map(ParkView::from);
-    Some(DuePullRequest { key, changes, parked })
+    let held = snapshot.unresolved_park(&key).is_some();
+    Some(DuePullRequest { key, changes, held, parked })
 }
 
 fn phase_status(snapshot: &Snapshot, phase: &Phase, gated_by: Option<String>) -> PhaseStatus {
@@ -188,6 +189,7 @@ impl From<&Park> for ParkView {
             answer: park.answer.clone(),
             feedback: park.feedback.clone(),
             approved: park.approved,
+            retry: park.standing() == Standing::Retry,
         }
     }
 }
