@@ -12,6 +12,7 @@ mod config;
 mod crash;
 mod decompose;
 mod golden;
+mod halts;
 mod house_rules;
 mod json;
 mod life_cycle;

@@ -27,7 +27,7 @@ pub enum EditError {
         error: YamlError,
     },
     /// Something else than a map stands where the value is to go.
-    #[error("Failed to read config.yaml: '{at}' is not a map")]
+    #[error("Failed to read config.yaml: {} is not a map", named(at))]
     NotAMap {
         /// Where.
         at: String,
@@ -54,6 +54,10 @@ pub enum Notation {
     /// Anything else.
     #[error("it is not written as one map with one key on a line")]
     Unusual,
+}
+
+fn named(at: &str) -> String {
+    if at.is_empty() { "the whole".to_owned() } else { format!("'{at}'") }
 }
 
 /// Sets the value at a path of keys; maps on the way are made.
