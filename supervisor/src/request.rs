@@ -16,6 +16,8 @@ pub struct ApplyRequest {
     pub escalation: Escalation,
     /// Whether the caller agreed to `RATCHET_BATCH_AGENT_CMD`.
     pub agent_override: OverrideConsent,
+    /// Whether an agent whose usage limit was reached is left alone until it resets.
+    pub limits: LimitPolicy,
 }
 
 /// Asks for one forced transition of a change that belongs to no batch.
@@ -35,6 +37,8 @@ pub struct ChangeStepRequest {
     pub readiness: Readiness,
     /// Whether the caller agreed to `RATCHET_BATCH_AGENT_CMD`.
     pub agent_override: OverrideConsent,
+    /// As in [`ApplyRequest`].
+    pub limits: LimitPolicy,
 }
 
 /// Whether the caller gave `--allow-agent-override`.
@@ -44,6 +48,16 @@ pub enum OverrideConsent {
     Given,
     /// It was not; fine unless the project demands it.
     NotGiven,
+}
+
+/// What a usage limit that an agent has hit means for the next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LimitPolicy {
+    /// The agent is not started before it resets.
+    #[default]
+    Heeded,
+    /// `--ignore-limit`: it is started all the same.
+    Ignored,
 }
 
 /// Who asked for a step to stop.

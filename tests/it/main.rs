@@ -16,6 +16,7 @@ mod halts;
 mod house_rules;
 mod json;
 mod life_cycle;
+mod limits;
 mod list;
 mod manifest;
 mod new;
@@ -27,6 +28,7 @@ mod pull_request;
 mod report;
 mod sample;
 mod stop;
+mod usage;
 mod verbs;
 
 use ratchet_tests::{Manifest, Programs, Script, TestEnv};

@@ -73,7 +73,7 @@ enum Begun {
     /// A spawn of an earlier call.
     Found(Box<(Inflight, Placed)>),
     /// Nothing: the answer is known.
-    Report(Report),
+    Report(Box<Report>),
 }
 
 /// A command whose intent is on disk.
@@ -201,7 +201,7 @@ impl Batch {
         match self.plan(act) {
             Ok(Begun::Report(report)) => {
                 drop(lock);
-                caller.answer(Ok(report));
+                caller.answer(Ok(*report));
             }
             Err(error) => {
                 drop(lock);
@@ -239,11 +239,15 @@ impl Batch {
             Found::Spawn(found) => return Ok(Begun::Found(found)),
             Found::Judged(judged) => {
                 let (inflight, verdict) = *judged;
-                return Ok(Begun::Report(record::finish(house, home, &inflight, verdict)?));
+                return Ok(Begun::Report(Box::new(record::finish(
+                    house, home, &inflight, verdict,
+                )?)));
             }
             Found::Gone(gone) => {
                 let (inflight, seen) = *gone;
-                return Ok(Begun::Report(record::conclude(house, home, &inflight, seen)?));
+                return Ok(Begun::Report(Box::new(record::conclude(
+                    house, home, &inflight, seen,
+                )?)));
             }
         }
         match act(house, home)? {

@@ -303,21 +303,30 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Created, FileError> {
     Ok(created)
 }
 
+/// Replaces or makes a file that only this user may read; see [`replace`].
+pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace_with(path, bytes, 0o600)
+}
+
 /// Replaces a whole file, or makes it: written beside, synced, renamed. Whoever reads it sees the old bytes or the new.
 ///
 /// A link is followed, so that a configuration that is kept elsewhere stays a link. The mode of an existing file is kept.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mode = fs::metadata(&target).map_or(0o666, |meta| meta.permissions().mode() & 0o7777);
+    replace_with(&target, bytes, mode)
+}
+
+fn replace_with(target: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
     let write = || -> io::Result<()> {
-        let mut beside = beside(folder_of(&target), mode)?;
+        let mut beside = beside(folder_of(target), mode)?;
         beside.write_all(bytes)?;
         beside.as_file().sync_all()?;
-        beside.persist(&target)?;
+        beside.persist(target)?;
         Ok(())
     };
-    write().of(path, Doing::Write)?;
-    sync_folder(folder_of(&target))
+    write().of(target, Doing::Write)?;
+    sync_folder(folder_of(target))
 }
 
 /// Makes a temporary file; it removes itself unless it gets a name. The process's umask is taken off the mode.

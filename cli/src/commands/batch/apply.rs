@@ -6,7 +6,7 @@ use ratchet_engine::permission::Escalation;
 use ratchet_engine::report::ApplyReport;
 use ratchet_supervisor::error::channel;
 use ratchet_supervisor::project::Project;
-use ratchet_supervisor::request::{ApplyRequest, OverrideConsent};
+use ratchet_supervisor::request::{ApplyRequest, LimitPolicy, OverrideConsent};
 use ratchet_supervisor::store::layout::RunHome;
 
 use super::first_run::ask_for_posture;
@@ -79,12 +79,18 @@ pub(super) fn request(batch: &BatchName, raise: Raise, stepping: Stepping) -> Ap
         batch: batch.clone(),
         escalation: escalation(raise),
         agent_override: consent(stepping),
+        limits: limits(stepping),
     }
 }
 
 /// Reads `--allow-manifest-escalation`.
 pub(super) fn escalation(raise: Raise) -> Escalation {
     if raise.allow_manifest_escalation { Escalation::Allowed } else { Escalation::Clamped }
+}
+
+/// Reads `--ignore-limit`.
+pub(in crate::commands) fn limits(stepping: Stepping) -> LimitPolicy {
+    if stepping.ignore_limit { LimitPolicy::Ignored } else { LimitPolicy::Heeded }
 }
 
 /// Reads `--allow-agent-override`.

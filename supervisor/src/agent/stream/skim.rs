@@ -64,7 +64,7 @@ fn words(format: StreamFormat) -> &'static [&'static str] {
     match format {
         StreamFormat::Raw => &[],
         StreamFormat::Claude => {
-            &["\"result\"", "\"init\"", "\"rate_limit_event\"", "\"api_retry\""]
+            &["\"result\"", "\"init\"", "\"rate_limit_event\"", "\"usage\"", "\"api_retry\""]
         }
         StreamFormat::Codex => {
             &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\"", "\"error\""]

@@ -15,7 +15,15 @@ fn key(text: &str) -> StepKey {
 
 fn new_park(of: &str, kind: ParkKind, reason: &str) -> Park {
     let reason = reason.to_owned();
-    let park = NewPark { key: key(of), kind, reason, transition: StepKind::Apply, retry: false };
+    let park = NewPark {
+        key: key(of),
+        kind,
+        reason,
+        transition: StepKind::Apply,
+        retry: false,
+        cause: None,
+        retry_at: None,
+    };
     park.at(Timestamp::from_unix_ms(0))
 }
 
