@@ -12,7 +12,7 @@ use ratchet_engine::name::AgentName;
 use ratchet_engine::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::file::{Doing, FileError, Of as _, folder_of, read_if_there, replace_private};
+use super::file::{Doing, FileError, Limit, Of as _, folder_of, read_if_there, replace_private};
 use super::os_lock;
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ impl Limits {
     }
 
     fn read(&self) -> Result<Map<String, Value>, FileError> {
-        let bytes = read_if_there(&self.path)?.unwrap_or_default();
+        let bytes = read_if_there(&self.path, Limit::INTENT)?.unwrap_or_default();
         let document: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(document.get("agents").and_then(Value::as_object).cloned().unwrap_or_default())
     }

@@ -14,7 +14,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize as _, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::file::{FileError, read_if_there, replace};
+use super::file::{FileError, Limit, read_if_there, replace};
 use super::journal::Writer;
 use super::layout::RunDir;
 
@@ -53,7 +53,7 @@ impl RunState {
     /// # Errors
     /// Fails if the file is there and cannot be read, for then a parked step could run.
     pub fn read(run: &RunDir) -> Result<Self, FileError> {
-        let bytes = match read_if_there(&run.state()) {
+        let bytes = match read_if_there(&run.state(), Limit::STATE) {
             Ok(Some(bytes)) => bytes,
             Ok(None) | Err(FileError::WrongKind { .. }) => return Ok(Self::default()),
             Err(error) => return Err(error),

@@ -188,3 +188,12 @@ fn dies_before_the_rename() {
     })
     .unwrap();
 }
+
+#[test]
+fn a_state_of_any_size_is_an_error_and_not_nothing() {
+    let scene = with_state(b"");
+    let file = fs::File::options().write(true).open(scene.run().state()).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let error = RunState::read(&scene.run()).unwrap_err();
+    assert!(error.to_string().ends_with("state.json: it is larger than 64 MiB"), "{error}");
+}
