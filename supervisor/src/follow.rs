@@ -60,8 +60,7 @@ pub async fn follow(
     while listening {
         match attachment.next().await.map_err(FollowError::Attach)? {
             Event::Frame(frame) => {
-                let Stored { stream, bytes } = Stored::of(frame);
-                listening = events.send(StepEvent::Output { stream, bytes }).await.is_ok();
+                listening = events.send(StepEvent::output(frame)).await.is_ok();
             }
             Event::Ended(_) | Event::Lost(_) | Event::Abandoned => {
                 listening = false;
@@ -110,10 +109,6 @@ fn attach(dir: &SpawnDir, from: Start) -> Result<Attachment, FollowError> {
 
 impl Stored {
     fn of(frame: Frame) -> Self {
-        let stream = match frame.stream {
-            ratchet_spawn::Stream::Stdout => Stream::Stdout,
-            ratchet_spawn::Stream::Stderr => Stream::Stderr,
-        };
-        Self { stream, bytes: frame.bytes }
+        Self { stream: frame.stream.into(), bytes: frame.bytes }
     }
 }

@@ -12,8 +12,11 @@ pub mod follow;
 pub mod project;
 pub mod request;
 
+pub mod client;
+
 mod actor;
 mod door;
+mod grpc;
 mod house;
 mod order;
 mod perform;

@@ -3,7 +3,7 @@
 use ratchet_engine::name::BatchName;
 use ratchet_engine::permission::Escalation;
 use ratchet_supervisor::project::Project;
-use ratchet_supervisor::request::{ApplyRequest, OverrideConsent};
+use ratchet_supervisor::request::{ApplyRequest, Leave, OverrideConsent};
 
 use super::first_run::ask_for_posture;
 use crate::args::batch::{Apply, Raise};
@@ -53,6 +53,7 @@ pub(super) fn request(batch: &BatchName, raise: Raise, stepping: Stepping) -> Ap
         batch: batch.clone(),
         escalation: escalation(raise),
         agent_override: consent(stepping),
+        leave: Leave::GoesOn,
     }
 }
 

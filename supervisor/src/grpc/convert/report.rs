@@ -1,0 +1,258 @@
+//! What a step, or one apply, came to.
+
+use ratchet_engine::decide::Idle;
+use ratchet_engine::name::{PhaseName, SpawnId, StepKey};
+use ratchet_engine::outcome::{StepResult, StepState};
+use ratchet_engine::report::{ApplyReport, ParkedReport, ProofReport, Waiting};
+use ratchet_proto::supervisor::v1 as wire;
+use ratchet_proto::supervisor::v1::apply_report::Report;
+
+use super::{FromWire, IntoWire, Malformed, count, from_word, kind_of_wire, kind_to_wire, word};
+
+impl IntoWire for ApplyReport {
+    type Message = wire::ApplyReport;
+
+    fn into_wire(self) -> wire::ApplyReport {
+        let report = match self {
+            ApplyReport::Step(result) => Report::Step(result.into_wire()),
+            ApplyReport::Parked(ParkedReport { first, others }) => {
+                let waiting =
+                    std::iter::once(first).chain(others).map(IntoWire::into_wire).collect();
+                Report::Parked(wire::Parked { waiting })
+            }
+            ApplyReport::NothingReady(nothing) => {
+                let (reason, gated_by) = match nothing.why {
+                    Idle::Done => (wire::IdleReason::Done, None),
+                    Idle::NothingReady => (wire::IdleReason::NothingReady, None),
+                    Idle::FailedProof { gated_by } => {
+                        (wire::IdleReason::FailedProof, Some(gated_by))
+                    }
+                };
+                let message = nothing.message;
+                Report::Idle(wire::Idle { reason: reason.into(), message, gated_by })
+            }
+            ApplyReport::Proof(proof) => Report::Proof(proof.into_wire()),
+        };
+        wire::ApplyReport { report: Some(report) }
+    }
+}
+
+impl FromWire<wire::ApplyReport> for ApplyReport {
+    fn from_wire(report: wire::ApplyReport) -> Result<Self, Malformed> {
+        Ok(match report.report.ok_or_else(|| Malformed::missing("a report"))? {
+            Report::Step(result) => Self::Step(StepResult::from_wire(result)?),
+            Report::Parked(parked) => {
+                let mut waiting = parked.waiting.into_iter().map(waiting_of_wire);
+                let first = waiting.next().ok_or_else(|| Malformed::missing("a parked step"))?;
+                Self::Parked(ParkedReport { first, others: waiting.collect() })
+            }
+            Report::Idle(idle) => Self::idle(&match idle.reason() {
+                wire::IdleReason::Done => Idle::Done,
+                wire::IdleReason::NothingReady => Idle::NothingReady,
+                wire::IdleReason::FailedProof => Idle::FailedProof {
+                    gated_by: idle.gated_by.ok_or_else(|| Malformed::missing("what gates"))?,
+                },
+                wire::IdleReason::Unspecified => return Err(Malformed::missing("why it is idle")),
+            }),
+            Report::Proof(proof) => Self::Proof(ProofReport::from_wire(proof)?),
+        })
+    }
+}
+
+impl IntoWire for Waiting {
+    type Message = wire::Waiting;
+
+    fn into_wire(self) -> wire::Waiting {
+        let Waiting { change, reason, hint } = self;
+        wire::Waiting { key: change.to_string(), reason, hint }
+    }
+}
+
+fn waiting_of_wire(waiting: wire::Waiting) -> Waiting {
+    let wire::Waiting { key, reason, hint } = waiting;
+    Waiting { change: StepKey::from_text(&key), reason, hint }
+}
+
+impl IntoWire for StepResult {
+    type Message = wire::StepResult;
+
+    fn into_wire(self) -> wire::StepResult {
+        let state = match self.state {
+            StepState::Advanced => wire::StepState::Advanced,
+            StepState::Blocked => wire::StepState::Blocked,
+            StepState::AwaitingApproval => wire::StepState::AwaitingApproval,
+            StepState::NothingReady => wire::StepState::NothingReady,
+        };
+        let refs =
+            |refs: Vec<usize>| wire::JournalRefs { indices: refs.into_iter().map(count).collect() };
+        wire::StepResult {
+            state: state.into(),
+            key: self.change.to_string(),
+            kind: kind_to_wire(self.transition).into(),
+            blocker: self.blocker,
+            approval_request: self.approval_request,
+            detail: self.detail,
+            journal_refs: self.journal_refs.map(refs),
+            message: self.message,
+            agent_override: self.agent_override,
+            spawn_id: self.spawn_id.map(|spawn| spawn.to_string()),
+            notes: self.notes,
+        }
+    }
+}
+
+impl FromWire<wire::StepResult> for StepResult {
+    fn from_wire(result: wire::StepResult) -> Result<Self, Malformed> {
+        let state = match result.state() {
+            wire::StepState::Advanced => StepState::Advanced,
+            wire::StepState::Blocked => StepState::Blocked,
+            wire::StepState::AwaitingApproval => StepState::AwaitingApproval,
+            wire::StepState::NothingReady => StepState::NothingReady,
+            wire::StepState::Unspecified => return Err(Malformed::missing("the state of a step")),
+        };
+        let kind =
+            kind_of_wire(result.kind()).ok_or_else(|| Malformed::missing("a step's kind"))?;
+        let spawn_id = result.spawn_id.as_deref().map(SpawnId::parse).transpose();
+        let index = |index| usize::try_from(index).map_err(|_| Malformed::new("a journal index"));
+        Ok(Self {
+            state,
+            change: StepKey::from_text(&result.key),
+            transition: kind,
+            blocker: result.blocker,
+            approval_request: result.approval_request,
+            detail: result.detail,
+            journal_refs: result
+                .journal_refs
+                .map(|refs| refs.indices.into_iter().map(index).collect())
+                .transpose()?,
+            message: result.message,
+            agent_override: result.agent_override,
+            spawn_id: spawn_id.map_err(|error| Malformed::new(format!("a spawn's id: {error}")))?,
+            notes: result.notes,
+        })
+    }
+}
+
+impl IntoWire for ProofReport {
+    type Message = wire::ProofReport;
+
+    fn into_wire(self) -> wire::ProofReport {
+        wire::ProofReport {
+            phase: self.phase.to_string(),
+            kind: word(self.kind),
+            passed: self.passed,
+            gate_passed: self.gate_passed,
+            policy: word(self.policy),
+            reason: word(self.reason),
+            detail: self.detail,
+            condition_kind: self.condition_kind.map(word),
+            matched_excerpt: self.matched_excerpt,
+        }
+    }
+}
+
+impl FromWire<wire::ProofReport> for ProofReport {
+    fn from_wire(proof: wire::ProofReport) -> Result<Self, Malformed> {
+        let condition = |condition| from_word("a condition of the kind", condition);
+        Ok(Self {
+            phase: PhaseName::parse(&proof.phase)
+                .map_err(|error| Malformed::new(format!("a phase's name: {error}")))?,
+            kind: from_word("a proof of the kind", proof.kind)?,
+            passed: proof.passed,
+            gate_passed: proof.gate_passed,
+            policy: from_word("the policy", proof.policy)?,
+            reason: from_word("the reason", proof.reason)?,
+            detail: proof.detail,
+            condition_kind: proof.condition_kind.map(condition).transpose()?,
+            matched_excerpt: proof.matched_excerpt,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratchet_engine::manifest::ProofKind;
+    use ratchet_engine::proof::{ConditionKind, ProofReason};
+    use ratchet_engine::settings::ProofPolicy;
+    use ratchet_engine::transition::StepKind;
+
+    fn assert_crosses(report: ApplyReport) {
+        let json = serde_json::to_string(&report).unwrap();
+        let arrived = ApplyReport::from_wire(report.clone().into_wire()).unwrap();
+        assert_eq!(serde_json::to_string(&arrived).unwrap(), json);
+        assert_eq!(arrived, report);
+    }
+
+    #[test]
+    fn reports_cross_the_wire_whole_so_that_their_json_is_the_same() {
+        let bare = |state, kind| StepResult::new(state, StepKey::from_text("add-cart"), kind);
+        for state in [
+            StepState::Advanced,
+            StepState::Blocked,
+            StepState::AwaitingApproval,
+            StepState::NothingReady,
+        ] {
+            for kind in StepKind::ALL {
+                assert_crosses(ApplyReport::Step(bare(state, kind)));
+            }
+        }
+        assert_crosses(ApplyReport::Step(StepResult {
+            blocker: Some("why?".to_owned()),
+            approval_request: Some(String::new()),
+            detail: Some("tail\n".to_owned()),
+            journal_refs: Some(vec![0, 3]),
+            message: Some("said".to_owned()),
+            agent_override: true,
+            spawn_id: Some(SpawnId::parse("0192").unwrap()),
+            notes: vec!["lingered".to_owned()],
+            ..bare(StepState::Blocked, StepKind::Apply)
+        }));
+        let nothing = Some(Vec::new());
+        assert_crosses(ApplyReport::Step(StepResult {
+            journal_refs: nothing,
+            ..bare(StepState::Advanced, StepKind::Pr)
+        }));
+        assert_crosses(ApplyReport::idle(&Idle::Done));
+        assert_crosses(ApplyReport::idle(&Idle::NothingReady));
+        assert_crosses(ApplyReport::idle(&Idle::FailedProof { gated_by: "p1 (ran)".to_owned() }));
+    }
+
+    #[test]
+    fn parks_and_proofs_cross_the_wire_whole() {
+        let waiting = |name: &str| Waiting {
+            change: StepKey::from_text(name),
+            reason: "blocked: hm".to_owned(),
+            hint: "answer it".to_owned(),
+        };
+        let others = vec![waiting("b"), waiting("c")];
+        assert_crosses(ApplyReport::Parked(ParkedReport { first: waiting("a"), others }));
+        let proof = ProofReport {
+            phase: PhaseName::parse("the loom").unwrap(),
+            kind: ProofKind::Blackbox,
+            passed: false,
+            gate_passed: true,
+            policy: ProofPolicy::Warn,
+            reason: ProofReason::PassConditionUnmet,
+            detail: "no".to_owned(),
+            condition_kind: None,
+            matched_excerpt: None,
+        };
+        assert_crosses(ApplyReport::Proof(ProofReport {
+            condition_kind: Some(ConditionKind::Regex),
+            matched_excerpt: Some("ok".to_owned()),
+            reason: ProofReason::NonzeroExit,
+            ..proof.clone()
+        }));
+        assert_crosses(ApplyReport::Proof(proof));
+    }
+
+    #[test]
+    fn a_report_that_says_nothing_is_refused() {
+        assert!(ApplyReport::from_wire(wire::ApplyReport { report: None }).is_err());
+        assert!(StepResult::from_wire(wire::StepResult::default()).is_err());
+        let none = wire::Parked { waiting: Vec::new() };
+        let report = wire::ApplyReport { report: Some(Report::Parked(none)) };
+        assert!(ApplyReport::from_wire(report).is_err());
+    }
+}
