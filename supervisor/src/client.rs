@@ -20,10 +20,11 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
 use crate::event::{EventSink, StepEvent};
-use crate::grpc::convert::request::project_to_wire;
+use crate::grpc::convert::request::{Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
-use crate::project::Project;
+use crate::project::{Project, Report};
 use crate::request::{ApplyRequest, ChangeStepRequest};
+use crate::store::layout::RunHome;
 
 /// Where a supervisor is.
 #[derive(Debug, Clone)]
