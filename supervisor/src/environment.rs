@@ -15,6 +15,8 @@ pub struct Environment {
     vars: BTreeMap<OsString, OsString>,
     cwd: PathBuf,
     home: Option<PathBuf>,
+    /// Where state lies, whatever the variables say.
+    state: Option<PathBuf>,
 }
 
 impl Environment {
@@ -26,7 +28,7 @@ impl Environment {
         let vars: BTreeMap<_, _> = std::env::vars_os().collect();
         let cwd = std::env::current_dir()?;
         let home = home_of(&vars).or_else(std::env::home_dir);
-        Ok(Self { vars, cwd, home })
+        Ok(Self { vars, cwd, home, state: None })
     }
 
     /// Makes an environment from given variables; its home is what `HOME` says.
@@ -37,7 +39,13 @@ impl Environment {
     {
         let vars: BTreeMap<_, _> = vars.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
         let home = home_of(&vars);
-        Self { vars, cwd: cwd.into(), home }
+        Self { vars, cwd: cwd.into(), home, state: None }
+    }
+
+    /// Keeps state where another environment does: what one process starts, the next one of its kind must find.
+    #[must_use]
+    pub fn with_state_of(self, other: &Self) -> Self {
+        Self { state: other.state_home(), ..self }
     }
 
     /// Returns a variable's text; `None` if it is not set or not UTF-8.
@@ -85,7 +93,7 @@ impl Environment {
     /// Returns `$XDG_STATE_HOME`, else `~/.local/state`.
     #[must_use]
     pub fn state_home(&self) -> Option<PathBuf> {
-        self.base_dir("XDG_STATE_HOME", ".local/state")
+        self.state.clone().or_else(|| self.base_dir("XDG_STATE_HOME", ".local/state"))
     }
 
     /// Returns `$XDG_CACHE_HOME`, else `~/.cache`.

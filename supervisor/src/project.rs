@@ -70,6 +70,19 @@ impl Project {
         Ok(Self { layout: Layout::new(root), environment, clock: Clock::System })
     }
 
+    /// Takes the project at a folder that somebody else has found, in the environment of whoever asks.
+    ///
+    /// # Errors
+    /// [`Error::NoProject`] unless the folder is there and can be entered.
+    pub fn at(root: &Path, environment: Environment) -> Result<Self, Error> {
+        let gone = |source| Error::NoProject { root: root.to_owned(), source };
+        let root = root.canonicalize().map_err(gone)?;
+        if !root.is_dir() {
+            return Err(gone(std::io::ErrorKind::NotADirectory.into()));
+        }
+        Ok(Self { layout: Layout::new(root), environment, clock: Clock::System })
+    }
+
     /// Takes another clock than the system's.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {

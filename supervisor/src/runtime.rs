@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::process::Child;
 
 use ratchet_engine::settings::{Locus, Word as _};
 use ratchet_spawn::{AttachError, Attachment, DirectoryError, Request, SpawnDir};
@@ -47,7 +48,35 @@ pub(crate) struct Placed {
     /// The room it takes; given back when the step is over. A command that was found running has none.
     pub(crate) slot: Option<OwnedSemaphorePermit>,
     /// The shim, if it is a child of this process and has to be waited for.
-    pub(crate) shim: Option<std::process::Child>,
+    pub(crate) shim: Option<Shim>,
+}
+
+/// A shim that this process started. It is waited for, whatever becomes of its watcher: nothing is left as a zombie.
+#[derive(Debug)]
+pub(crate) struct Shim(Option<Child>);
+
+impl Shim {
+    pub(crate) fn new(child: Child) -> Self {
+        Self(Some(child))
+    }
+
+    /// Waits for one that is gone or about to go. Its exit record says all there is to say.
+    pub(crate) fn reap(mut self) {
+        if let Some(mut child) = self.0.take() {
+            tokio::task::spawn_blocking(move || child.wait());
+        }
+    }
+}
+
+impl Drop for Shim {
+    /// The watcher died and the step goes on, for as long as it takes: the wait has a thread of its own.
+    fn drop(&mut self) {
+        let Some(mut child) = self.0.take() else { return };
+        let wait = std::thread::Builder::new().name("shim-wait".to_owned()).stack_size(64 * 1024);
+        if let Err(error) = wait.spawn(move || child.wait()) {
+            tracing::warn!(%error, "a shim cannot be waited for");
+        }
+    }
 }
 
 /// Why a command was not started, and will not be.

@@ -20,6 +20,7 @@ use crate::agent::stream::{AgentStream, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent};
 use crate::request::StopReason;
+use crate::runtime::Shim;
 
 /// How long an agent may stay after its final event, in milliseconds of awake time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -47,7 +48,7 @@ pub(crate) struct Seen {
 pub(crate) struct Watch {
     dir: SpawnDir,
     attachment: Attachment,
-    shim: Option<std::process::Child>,
+    shim: Option<Shim>,
     events: EventSink,
     stream: AgentStream,
     matcher: Option<Matcher>,
@@ -73,7 +74,7 @@ impl Watch {
     pub(crate) fn new(
         dir: SpawnDir,
         attachment: Attachment,
-        shim: Option<std::process::Child>,
+        shim: Option<Shim>,
         heard: Heard,
         matcher: Option<Matcher>,
     ) -> Self {
@@ -167,9 +168,8 @@ impl Watch {
     }
 
     fn finish(mut self, end: SessionEnd, awake_ms: Option<u64>) -> Seen {
-        if let Some(mut shim) = self.shim.take() {
-            // It is gone or about to go; waiting keeps no zombie. Its exit record says all there is to say.
-            tokio::task::spawn_blocking(move || shim.wait());
+        if let Some(shim) = self.shim.take() {
+            shim.reap();
         }
         self.stream.finish(&mut |_| {});
         Seen {

@@ -66,7 +66,7 @@ impl Message<Watched> for Step {
 impl Message<Stop> for Step {
     type Reply = ();
 
-    async fn handle(&mut self, Stop(by): Stop, _ctx: &mut Context<Self, ()>) {
+    async fn handle(&mut self, Stop { by, .. }: Stop, _ctx: &mut Context<Self, ()>) {
         if let Err(error) = ratchet_spawn::request_stop(&self.dir, &by.request()) {
             tracing::error!(spawn = %self.dir.id(), %error, "a step cannot be stopped");
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use ratchet_spawn::{Attachment, Position, SpawnDir, launch};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Command, Placed, Places, StartError};
+use super::{Command, Placed, Places, Shim, StartError};
 
 /// Makes the spawn's directory and starts the shim in it.
 pub(super) fn start(
@@ -22,7 +22,7 @@ pub(super) fn start(
     // Watching begins before the shim does, so that nothing can be missed.
     let attachment = Attachment::open(&dir, Position::START)?;
     let shim = launch(&dir, &places.shim, command.variables.0)?;
-    Ok(Placed { dir, attachment, slot: Some(slot), shim: Some(shim) })
+    Ok(Placed { dir, attachment, slot: Some(slot), shim: Some(Shim::new(shim)) })
 }
 
 fn write_file(dir: &SpawnDir, name: &str, content: &[u8]) -> io::Result<()> {
