@@ -48,6 +48,13 @@ impl Environment {
         Self { state: other.state_home(), ..self }
     }
 
+    /// Leaves variables out.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        self.vars.retain(|name, _| !names.iter().any(|left_out| name == left_out));
+        self
+    }
+
     /// Returns a variable's text; `None` if it is not set or not UTF-8.
     #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {

@@ -146,6 +146,12 @@ pub enum Error {
     /// The part of this process that was to finish the step is gone.
     #[error("the step is no longer watched by this process; what it started goes on")]
     WatcherDied,
+    /// Somebody wanted to look on where nothing runs.
+    #[error("No step of batch '{batch}' is running")]
+    NothingRuns {
+        /// The batch.
+        batch: BatchName,
+    },
     /// There is more to do than this supervisor lets wait.
     #[error("the supervisor is busy: too many requests wait for this batch or project")]
     Busy,
@@ -223,6 +229,7 @@ impl Error {
             Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
             Self::Start(_) => "spawn-failed",
             Self::WatcherDied => "watcher-died",
+            Self::NothingRuns { .. } => "nothing-running",
             Self::Busy => "supervisor-busy",
             Self::Closing => "supervisor-stopping",
             Self::Withdrawn => "step-withdrawn",
@@ -306,6 +313,9 @@ impl Error {
                 "look at the cause; nothing was started, so the command can be repeated".to_owned()
             }
             Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
+            Self::NothingRuns { .. } => {
+                "'ratchet batch log --last' shows what the latest step printed".to_owned()
+            }
             Self::Busy => "wait a moment and run the command again".to_owned(),
             Self::Closing => {
                 "run the command again when it is gone; RATCHET_SUPERVISOR=embedded does without it"

@@ -49,14 +49,8 @@ pub async fn follow(
     events: EventSink,
 ) -> Result<(), Error> {
     let mut attachment = attach(dir, from)?;
-    let started = Started {
-        spawn: step.spawn.clone(),
-        key: step.key.clone(),
-        what: step.running(),
-        origin: Origin::Reattached,
-    };
     // A listener that has gone away ends the looking on.
-    let mut listening = events.send(StepEvent::Started(started)).await.is_ok();
+    let mut listening = events.send(StepEvent::Started(started(step))).await.is_ok();
     while listening {
         match attachment.next().await.map_err(FollowError::Attach)? {
             Event::Frame(frame) => {
@@ -93,7 +87,17 @@ pub fn stored(dir: &SpawnDir) -> Result<impl Iterator<Item = Result<Stored, Erro
     Ok(frames.map(|frame| Ok(Stored::of(frame.map_err(FollowError::Spool)?))))
 }
 
-fn attach(dir: &SpawnDir, from: Start) -> Result<Attachment, FollowError> {
+/// Says what runs, to somebody who did not start it.
+pub(crate) fn started(step: &Inflight) -> Started {
+    Started {
+        spawn: step.spawn.clone(),
+        key: step.key.clone(),
+        what: step.running(),
+        origin: Origin::Reattached,
+    }
+}
+
+pub(crate) fn attach(dir: &SpawnDir, from: Start) -> Result<Attachment, FollowError> {
     let position = match from {
         Start::Offset(offset) => Position::from_offset(offset),
         Start::Now => {

@@ -13,11 +13,13 @@ pub mod project;
 pub mod request;
 
 pub mod client;
+pub mod daemon;
 
 mod actor;
 mod door;
-mod grpc;
+pub mod grpc;
 mod house;
+mod news;
 mod order;
 mod perform;
 mod record;

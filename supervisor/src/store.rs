@@ -15,7 +15,7 @@ pub mod journal;
 pub mod layout;
 pub mod lock;
 pub mod manifest;
-mod os_lock;
+pub(crate) mod os_lock;
 mod process;
 pub mod run_state;
 pub mod settings;

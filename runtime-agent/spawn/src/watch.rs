@@ -54,13 +54,17 @@ pub(crate) enum News {
 impl Watch {
     /// Listens to the folder and the lock.
     pub(crate) fn new(dir: &SpawnDir) -> io::Result<Self> {
-        let hub = Hub::get()?;
-        let ear = Arc::new(Ear::default());
-        let mut watch = Self { hub, ear, numbers: Vec::new(), spool: Spool::NotThere };
+        let mut watch = Self::of_nothing()?;
         watch.listen(dir.path(), FOLDER, News::Anything)?;
         // A folder that was deleted and made again for its exit record has no lock.
         watch.listen_if_there(&dir.lock_file(), WatchFlags::CLOSE_WRITE, News::Anything)?;
         Ok(watch)
+    }
+
+    /// Listens to nothing yet.
+    pub(crate) fn of_nothing() -> io::Result<Self> {
+        let (hub, ear) = (Hub::get()?, Arc::new(Ear::default()));
+        Ok(Self { hub, ear, numbers: Vec::new(), spool: Spool::NotThere })
     }
 
     /// Listens to the spool too, if it is there.
@@ -80,33 +84,38 @@ impl Watch {
 
     fn listen_if_there(&mut self, path: &Path, flags: WatchFlags, news: News) -> io::Result<Spool> {
         match self.listen(path, flags, news) {
-            Ok(()) => Ok(Spool::Heard),
+            Ok(_) => Ok(Spool::Heard),
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Spool::NotThere),
             Err(other) => Err(other),
         }
     }
 
-    fn listen(&mut self, path: &Path, flags: WatchFlags, news: News) -> io::Result<()> {
+    /// Listens to a file, or a folder's entries, by any flags. Returns the kernel's number for it.
+    pub(crate) fn listen(&mut self, path: &Path, flags: WatchFlags, news: News) -> io::Result<i32> {
         let mut listeners = self.hub.listeners();
         // The kernel gives the same number to all who listen to one file.
         let number = inotify::add_watch(&self.hub.inotify, path, flags)?;
-        listeners.entry(number).or_default().push((news, Arc::clone(&self.ear)));
-        self.numbers.push(number);
-        Ok(())
+        let ears = listeners.entry(number).or_default();
+        if !ears.iter().any(|(_, ear)| Arc::ptr_eq(ear, &self.ear)) {
+            ears.push((news, Arc::clone(&self.ear)));
+        }
+        if !self.numbers.contains(&number) {
+            self.numbers.push(number);
+        }
+        Ok(number)
+    }
+
+    /// Listens no more to what has this number.
+    pub(crate) fn forget(&mut self, number: i32) {
+        self.numbers.retain(|known| *known != number);
+        self.hub.forget(number, &self.ear);
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut listeners = self.hub.listeners();
         for number in &self.numbers {
-            let Some(ears) = listeners.get_mut(number) else { continue };
-            ears.retain(|(_, ear)| !Arc::ptr_eq(ear, &self.ear));
-            if ears.is_empty() {
-                listeners.remove(number);
-                // The kernel has forgotten it already if the file is gone.
-                let _ = inotify::remove_watch(&self.hub.inotify, *number);
-            }
+            self.hub.forget(*number, &self.ear);
         }
     }
 }
@@ -158,6 +167,17 @@ impl Hub {
 
     fn listeners(&self) -> MutexGuard<'_, Listeners> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, number: i32, ear: &Arc<Ear>) {
+        let mut listeners = self.listeners();
+        let Some(ears) = listeners.get_mut(&number) else { return };
+        ears.retain(|(_, known)| !Arc::ptr_eq(known, ear));
+        if ears.is_empty() {
+            listeners.remove(&number);
+            // The kernel has forgotten it already if the file is gone.
+            let _ = inotify::remove_watch(&self.inotify, number);
+        }
     }
 
     fn listen(&self) {

@@ -18,6 +18,7 @@ pub mod dag;
 pub mod decide;
 pub mod fold;
 pub mod gate;
+pub mod halt;
 pub mod instructions;
 pub mod journal;
 pub mod manifest;

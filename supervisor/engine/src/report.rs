@@ -103,6 +103,15 @@ impl Serialize for ApplyReport {
 }
 
 impl ApplyReport {
+    /// Says whether something ran. An answer that nothing can run is no step.
+    #[must_use]
+    pub fn is_step(&self) -> bool {
+        match self {
+            Self::Step(_) | Self::Proof(_) => true,
+            Self::Parked(_) | Self::NothingReady(_) => false,
+        }
+    }
+
     /// Reports parked steps; `None` if there are none.
     #[must_use]
     pub fn parked(halts: &[Halt]) -> Option<Self> {

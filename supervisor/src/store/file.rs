@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -209,6 +209,22 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     };
     write().of(path, Doing::Write)?;
     sync_folder(folder_of(&target))
+}
+
+/// Replaces a whole file of ours that lies outside of every project, and makes its folder: for this user alone.
+pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let folder = folder_of(path);
+    let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    make.of(folder, Doing::MakeFolder)?;
+    let write = || -> io::Result<()> {
+        let mut beside = beside(folder, 0o600)?;
+        beside.write_all(bytes)?;
+        beside.as_file().sync_all()?;
+        beside.persist(path)?;
+        Ok(())
+    };
+    write().of(path, Doing::Write)?;
+    sync_folder(folder)
 }
 
 /// Makes a temporary file; it removes itself unless it gets a name. The process's umask is taken off the mode.
