@@ -9,6 +9,12 @@ pub mod status;
 pub mod supervisor {
     /// The first version, and the only one.
     pub mod v1 {
+        #![expect(
+            clippy::allow_attributes,
+            clippy::allow_attributes_without_reason,
+            clippy::large_enum_variant,
+            reason = "generated"
+        )]
         tonic::include_proto!("ratchet.supervisor.v1");
     }
 }
