@@ -15,11 +15,11 @@ pub(crate) use help::command;
 
 /// Drives coding agents through a project's work, one forced step at a time.
 #[derive(Debug, Parser)]
-#[command(name = "ratchet", version, disable_help_subcommand = true, after_long_help = help::EXIT_CODES)]
+#[command(name = "ratchet", version, after_long_help = help::EXIT_CODES)]
 pub(crate) struct Cli {
     /// Print without colours
     ///
-    /// The same as setting NO_COLOR=1. Output that is not a terminal never has colours.
+    /// The same as setting NO_COLOR=1. Output that is not a terminal has colours only with CLICOLOR_FORCE=1.
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
 

@@ -12,6 +12,7 @@ mod template;
 mod validate;
 mod watching;
 
+use ratchet_engine::name::ChangeName;
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::error::Error;
 use ratchet_supervisor::project::Project;
@@ -48,15 +49,25 @@ fn open() -> Result<Project, Failure> {
     Project::find(environment).map_err(failed)
 }
 
-/// As [`open`], for commands that use settings: what is ignored in the project's configuration is told.
+/// As [`open`], for commands that use settings: what is ignored in the configuration is told.
 fn open_configured(ui: Ui) -> Result<Project, Failure> {
     let project = open()?;
-    for warning in project.warnings().map_err(failed)? {
+    warn(project.warnings().map_err(failed)?, ui);
+    Ok(project)
+}
+
+/// Tells what is not as it should be and yet no reason to stop.
+fn warn(warnings: impl IntoIterator<Item = String>, ui: Ui) {
+    for warning in warnings {
         ui.tell(|page| {
             page.tone(Tone::Warn, "⚠ ").put(warning).end();
         });
     }
-    Ok(project)
+}
+
+/// Reads the name of a change that is there.
+fn parsed(change: &str) -> Result<ChangeName, Failure> {
+    ChangeName::parse(change).map_err(|why| failed(Error::BadChangeName { why }))
 }
 
 /// Makes a failure of what the supervisor refuses.

@@ -44,6 +44,25 @@ impl Failure {
         failure
     }
 
+    /// Says what failed and why, in one line.
+    pub(crate) fn sentence(&self) -> String {
+        std::iter::once(&self.what)
+            .chain(&self.why)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(": ")
+    }
+
+    /// Returns what to type next.
+    pub(crate) fn advice(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// Returns the name of its page in `docs/errors/`.
+    pub(crate) fn page(&self) -> Option<&'static str> {
+        self.code
+    }
+
     /// Writes the failure down.
     pub(crate) fn draw(&self, page: &mut Page) {
         page.tone(Tone::Bad, "Error: ").put(&self.what).end();

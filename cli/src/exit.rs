@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
+use ratchet_engine::decide::Idle;
 use ratchet_engine::outcome::StepState;
+use ratchet_engine::park::ParkKind;
 use ratchet_engine::report::ApplyReport;
 
 use crate::args::Stepping;
@@ -13,7 +15,7 @@ use crate::signals::Signal;
 pub(crate) enum Exit {
     /// 0: the question was answered, or a step's outcome was recorded, whatever it was (Q7).
     Success,
-    /// 1: nothing was done, or `validate` found the item invalid; the reason is on standard error.
+    /// 1: it could not be done, or `validate` found the item invalid; the reason is on standard error.
     Failure,
     /// 10, with `--exit-code`: a person must answer.
     Blocked,
@@ -56,9 +58,21 @@ impl Exit {
     pub(crate) fn of_report(report: &ApplyReport) -> Self {
         match report {
             ApplyReport::Step(step) => Self::of_step(step.state),
-            ApplyReport::Parked(_) | ApplyReport::NothingReady(_) => Self::NothingReady,
+            ApplyReport::Parked(parked) => Self::of_park(parked.first.kind),
+            ApplyReport::NothingReady(nothing) => match nothing.why {
+                Idle::FailedProof { .. } => Self::ProofFailed,
+                Idle::Done | Idle::NothingReady => Self::NothingReady,
+            },
             ApplyReport::Proof(proof) if proof.gate_passed => Self::Success,
             ApplyReport::Proof(_) => Self::ProofFailed,
+        }
+    }
+
+    /// Tells what a parked step waits for: the same at every look, as when it was parked.
+    pub(crate) fn of_park(kind: ParkKind) -> Self {
+        match kind {
+            ParkKind::Blocked => Self::Blocked,
+            ParkKind::AwaitingApproval => Self::AwaitingApproval,
         }
     }
 
@@ -83,5 +97,38 @@ impl Exit {
             Self::ProofFailed => ExitCode::from(13),
             Self::BySignal(signal) => signal.die(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_engine::decide::Halt;
+    use ratchet_engine::name::{PhaseName, StepKey};
+    use ratchet_engine::park::NewPark;
+    use ratchet_engine::time::Timestamp;
+    use ratchet_engine::transition::StepKind;
+
+    use super::*;
+
+    #[test]
+    fn a_state_has_the_same_code_at_every_look() {
+        let parked = |kind| {
+            let key = StepKey::from_text("api");
+            let park = NewPark {
+                key: key.clone(),
+                kind,
+                reason: "why".into(),
+                transition: StepKind::Apply,
+                retry: false,
+            };
+            let halt = Halt { key, park: park.at(Timestamp::from_unix_ms(0)) };
+            Exit::of_report(&ApplyReport::parked(&[halt]).unwrap())
+        };
+        assert_eq!(parked(ParkKind::Blocked), Exit::of_step(StepState::Blocked));
+        assert_eq!(parked(ParkKind::AwaitingApproval), Exit::of_step(StepState::AwaitingApproval));
+        let phase = PhaseName::parse("p1").unwrap();
+        let shut = ApplyReport::idle(&Idle::FailedProof { phase, gated_by: "p1".into() });
+        assert_eq!(Exit::of_report(&shut), Exit::ProofFailed);
+        assert_eq!(Exit::of_report(&ApplyReport::idle(&Idle::Done)), Exit::NothingReady);
     }
 }

@@ -1,7 +1,7 @@
 //! The command line of ratchet: arguments in, text or JSON and an exit code out.
 //!
 //! Behaviour does not belong here. A command asks the supervisor's front door and renders what it answers; what may
-//! happen next is the engine's business. Read [`args`] for the commands, [`commands`] for what each does, [`exit`] for
+//! happen next is the engine's business. Read `args` for the commands, `commands` for what each does, `exit` for
 //! the codes.
 //!
 //! **Invariant:** commands that only read never start a thread. They answer in milliseconds, also inside an agent.
@@ -93,7 +93,7 @@ fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let (what, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
     let what = what.strip_prefix("error: ").unwrap_or(what).trim_end();
-    let help: Vec<&str> = rest.lines().filter(|line| !line.trim().is_empty()).collect();
+    let help: Vec<&str> = rest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     Failure::new(what).help(help.join("\n"))
 }
 

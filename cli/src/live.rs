@@ -3,7 +3,9 @@
 //! Runs on a thread of its own, so that a slow terminal never holds up signals. Output goes to standard output; under
 //! `--json` it goes to standard error, because standard output is for the one document (OQ-12).
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ratchet_supervisor::event::{Notice, NoticeLevel, Origin, Running, Started, StepEvent};
 use tokio::sync::mpsc::Receiver;
@@ -23,14 +25,18 @@ pub(crate) enum CtrlC {
     Leaves,
 }
 
+/// The notices that a person has had already: what holds for a whole run is said once, not before every step.
+pub(crate) type Told = Arc<Mutex<BTreeSet<String>>>;
+
 /// Shows events until there are no more. Returns why output was lost, if it was.
 pub(crate) fn show(
     mut events: Receiver<StepEvent>,
     ui: Ui,
     format: Format,
     ctrl_c: CtrlC,
+    told: Told,
 ) -> Option<io::Error> {
-    let mut screen = Screen::new(ui, format, ctrl_c);
+    let mut screen = Screen::new(ui, format, ctrl_c, told);
     while let Some(event) = events.blocking_recv() {
         screen.show(event);
         while let Ok(event) = events.try_recv() {
@@ -48,15 +54,16 @@ struct Screen {
     ink: Ink,
     ui: Ui,
     ctrl_c: CtrlC,
+    told: Told,
 }
 
 impl Screen {
-    fn new(ui: Ui, format: Format, ctrl_c: CtrlC) -> Self {
+    fn new(ui: Ui, format: Format, ctrl_c: CtrlC, told: Told) -> Self {
         let (to, ink): (Box<dyn Write>, Ink) = match format {
             Format::Text => (Box::new(io::stdout()), ui.out()),
             Format::Json => (Box::new(io::stderr()), ui.err()),
         };
-        Self { pen: Pen::new(to), transcript: Transcript::of(None, ink), ink, ui, ctrl_c }
+        Self { pen: Pen::new(to), transcript: Transcript::of(None, ink), ink, ui, ctrl_c, told }
     }
 
     fn show(&mut self, event: StepEvent) {
@@ -111,6 +118,10 @@ impl Screen {
 
     /// The output so far comes first, so that the order on a terminal is the order of the events.
     fn notice(&mut self, notice: &Notice) {
+        let is_new = |mut told: MutexGuard<'_, BTreeSet<String>>| told.insert(notice.text.clone());
+        if !self.told.lock().map_or(true, is_new) {
+            return;
+        }
         self.pen.flush();
         let (tone, sign) = match notice.level {
             NoticeLevel::Info => (Tone::Dim, ""),

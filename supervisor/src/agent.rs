@@ -1,8 +1,8 @@
 //! The coding agents: who they are, and how one is called.
 //!
-//! Everything here is a pure function from values to values; [`command::CommandFile::guarantee`] alone touches the
-//! disk. Nothing is started here, that is the runtimes' job. The flags and formats were checked against the real
-//! programs; where the original's are refused today, today's are used (spec `agents-and-runtimes` 1, decision OQ-44).
+//! Everything here is a pure function from values to values. Nothing is written here, that is the store's job, and
+//! nothing is started, that is the runtimes'. The flags and formats were checked against the real programs; where the
+//! original's are refused today, today's are used (spec `agents-and-runtimes` 1, decision OQ-44).
 //! A user replaces a row that a newer version broke by `batch.agents.<name>.{command,args,env}`.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The front door for everything that starts a process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kameo::actor::{ActorRef, Spawn as _};
@@ -8,7 +8,7 @@ use kameo::error::SendError;
 use kameo::mailbox;
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::actor::board::StepOf;
 use crate::actor::message::{Ask, Caller, Report, Stop, Work};
@@ -48,9 +48,10 @@ impl Supervisor {
         request: ApplyRequest,
         events: EventSink,
     ) -> Result<ApplyReport, Error> {
-        let home = RunHome::Batch(request.batch.clone());
+        let name = request.batch.clone();
+        let home = RunHome::Batch(name.clone());
         match self.ask(project, home, Ask::Apply(request), events).await? {
-            Report::Applied(report) => Ok(report),
+            Report::Applied(report) => Ok(report.of_batch(&name)),
             Report::Stepped(result) => Ok(ApplyReport::Step(result)),
             Report::Nothing => Err(Error::WatcherDied),
         }
@@ -84,14 +85,15 @@ impl Supervisor {
     }
 
     /// Asks every running step to stop. Each ends as `stopped`, is recorded, and can be resumed.
+    ///
+    /// When this returns the requests are on disk: the steps end also if this process does not live on.
     pub async fn stop_steps(&self, by: StopReason) {
-        // A root that is gone has nothing left to stop.
-        let _gone = self.root.tell(Stop { of: None, by }).await;
+        self.stop(None, by).await;
     }
 
     /// Asks the step of one run home to stop, if one runs.
     pub async fn stop_step(&self, root: &Path, home: RunHome, by: StopReason) {
-        let _gone = self.root.tell(Stop { of: Some((root.to_owned(), home)), by }).await;
+        self.stop(Some((root.to_owned(), home)), by).await;
     }
 
     /// Lists the steps that run or wait for room.
@@ -119,6 +121,13 @@ impl Supervisor {
     /// Returns how it was set up.
     pub(crate) fn options(&self) -> &Options {
         &self.office.options
+    }
+
+    async fn stop(&self, of: Option<(PathBuf, RunHome)>, by: StopReason) {
+        let (pending, mut asked) = mpsc::channel(1);
+        // A root that is gone has nothing left to stop.
+        let _gone = self.root.tell(Stop { of, by, pending }).await;
+        let _all_asked = asked.recv().await;
     }
 
     /// Hands work to the actors. What does not fit is refused at once, and never waits in secret.

@@ -6,10 +6,13 @@
 use std::path::PathBuf;
 
 use ratchet_engine::approval::ApprovalError;
-use ratchet_engine::dag::DagError;
+use ratchet_engine::dag::Misordered;
 use ratchet_engine::manifest::ManifestError;
 use ratchet_engine::name::{BatchName, ChangeName, NameError, PhaseName, StepKey};
+use ratchet_engine::park::ParkKind;
+use ratchet_engine::report::{Channel, hint};
 use ratchet_engine::settings::SetError;
+use ratchet_engine::shell::quoted;
 use thiserror::Error;
 
 use crate::follow::FollowError;
@@ -26,9 +29,7 @@ use crate::store::lock::LockError;
 #[derive(Debug, Error)]
 pub enum Error {
     /// No batch of that name (spec `batch-status-and-selection` 8).
-    #[error(
-        "Batch '{name}' not found under .ratchet/batches. Create it with 'ratchet new batch {name}'."
-    )]
+    #[error("Batch '{name}' not found under .ratchet/batches.{}", creation(name))]
     BatchNotFound {
         /// The name that was given.
         name: String,
@@ -47,10 +48,16 @@ pub enum Error {
         names: Vec<BatchName>,
     },
     /// A new batch cannot have this name.
-    #[error("{source} (batch names use kebab-case)")]
+    #[error("{why} (batch names use kebab-case)")]
     BadBatchName {
         /// Which rule it breaks.
-        source: NameError,
+        why: NameError,
+    },
+    /// A change has no such name.
+    #[error("{why}")]
+    BadChangeName {
+        /// Which rule it breaks.
+        why: NameError,
     },
     /// A new batch has the name of an old one.
     #[error("Batch '{name}' already exists at {}", path.display())]
@@ -75,8 +82,8 @@ pub enum Error {
     Dag {
         /// The batch.
         batch: BatchName,
-        /// What is wrong.
-        error: DagError,
+        /// What is wrong, and where.
+        error: Misordered,
     },
     /// No active change of that name.
     #[error("Change '{name}' not found under .ratchet/changes")]
@@ -85,7 +92,7 @@ pub enum Error {
         name: String,
     },
     /// A person decided about a step that is not parked.
-    #[error("No parked step for change '{key}' in {}.", shown(of))]
+    #[error("No parked step for change '{key}'{}.", within(of))]
     NoPark {
         /// Where it was looked for.
         of: RunHome,
@@ -93,8 +100,23 @@ pub enum Error {
         key: StepKey,
     },
     /// A question was approved.
-    #[error(transparent)]
-    NotAResult(#[from] ApprovalError),
+    #[error("{why}")]
+    NotAResult {
+        /// Whose step.
+        of: RunHome,
+        /// What it waits for.
+        why: ApprovalError,
+    },
+    /// An agent, or what one started, took a decision that is a person's.
+    #[error(
+        "only a person can {what}, and this runs inside an agent or a proof-of-work (spawn {spawn})"
+    )]
+    PersonNeeded {
+        /// What was tried: `answer`, `approve` or `reject`.
+        what: &'static str,
+        /// The spawn that the environment names.
+        spawn: String,
+    },
     /// No phase of that name in the manifest.
     #[error("Phase '{phase}' not found in batch '{batch}'. Known phases: {}", joined(known))]
     PhaseNotFound {
@@ -112,7 +134,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A change that is to be archived breaks rules that would spoil the feature store; it was not moved.
-    #[error("Change '{change}' cannot be archived: {}", problems.join("; "))]
+    #[error("Change '{change}' cannot be archived:{}", lines(problems))]
     ChangeNotArchivable {
         /// The change.
         change: ChangeName,
@@ -205,12 +227,14 @@ impl Error {
             Self::NoBatches => "no-batches",
             Self::ManyBatches { .. } => "batch-name-needed",
             Self::BadBatchName { .. } => "bad-batch-name",
+            Self::BadChangeName { .. } => "bad-change-name",
             Self::BatchExists { .. } => "batch-exists",
             Self::Manifest { .. } => "invalid-manifest",
             Self::Dag { .. } => "changes-without-order",
             Self::ChangeNotFound { .. } => "change-not-found",
             Self::NoPark { .. } => "not-parked",
-            Self::NotAResult(_) => "not-a-result",
+            Self::NotAResult { .. } => "not-a-result",
+            Self::PersonNeeded { .. } => "person-needed",
             Self::PhaseNotFound { .. } => "phase-not-found",
             Self::ArchiveExists { .. } => "archive-exists",
             Self::ChangeNotArchivable { .. } => "change-not-archivable",
@@ -249,6 +273,9 @@ impl Error {
             Self::BatchNotFound { .. } => "'ratchet batch list' shows the batches".to_owned(),
             Self::NoBatches | Self::ManyBatches { .. } => return None,
             Self::BadBatchName { .. } => "for example 'ratchet new batch add-search'".to_owned(),
+            Self::BadChangeName { .. } => {
+                "a change is a folder of .ratchet/changes; name it as it is called there".to_owned()
+            }
             Self::BatchExists { name, .. } => {
                 format!("take another name, or go on with it: 'ratchet batch status {name}'")
             }
@@ -256,7 +283,11 @@ impl Error {
                 format!("mend {}, then check with 'ratchet validate {batch}'", path.display())
             }
             Self::Dag { batch, .. } => {
-                format!("mend the 'after' lists, then check with 'ratchet validate {batch}'")
+                format!(
+                    "mend the 'after' lists in .ratchet/batches/{batch}/batch.yaml, then check with 'ratchet validate \
+                     {}'",
+                    quoted(batch.as_str())
+                )
             }
             Self::ChangeNotFound { .. } => {
                 "look into .ratchet/changes, or start it with 'ratchet propose'".to_owned()
@@ -267,8 +298,13 @@ impl Error {
             Self::NoPark { of: RunHome::Change(change), .. } => {
                 format!("'ratchet apply {change}' or 'ratchet verify {change}' goes on with it")
             }
-            Self::NotAResult(ApprovalError::NotAResult { key }) => {
-                format!("answer it: 'ratchet batch report --change {key} --answer \"...\"'")
+            Self::NotAResult { of, why: ApprovalError::NotAResult { key } } => {
+                hint(ParkKind::Blocked, key, channel(of))
+            }
+            Self::PersonNeeded { .. } => {
+                "an agent reports with --needs-input, and ends; if you are a person, use a shell that no agent started \
+                 (RATCHET_SPAWN_ID is set in this one)"
+                    .to_owned()
             }
             Self::PhaseNotFound { batch, .. } => {
                 format!("'ratchet batch status {batch}' shows the phases")
@@ -283,7 +319,7 @@ impl Error {
             Self::Edit(EditError::NotYaml { .. } | EditError::NotAMap { .. }) => {
                 "mend .ratchet/config.yaml and run the command again".to_owned()
             }
-            Self::Edit(EditError::TooClever { at }) => {
+            Self::Edit(EditError::TooClever { at, .. }) => {
                 format!("set '{at}' in .ratchet/config.yaml by hand")
             }
             Self::Lock(LockError::Running { of, .. }) => format!(
@@ -348,7 +384,7 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
 
 fn file_code(error: &FileError) -> &'static str {
     match error {
-        FileError::WrongKind { .. } => "file-of-wrong-kind",
+        FileError::WrongKind { .. } | FileError::LeadsNowhere { .. } => "file-of-wrong-kind",
         FileError::Denied { .. } => "permission-denied",
         FileError::ReadOnly { .. } => "read-only",
         FileError::Full { .. } => "disk-full",
@@ -356,13 +392,39 @@ fn file_code(error: &FileError) -> &'static str {
     }
 }
 
+/// Puts one thing on the same line, several on a line each.
+fn lines(items: &[String]) -> String {
+    match items {
+        [one] => format!(" {one}"),
+        several => several.iter().map(|item| format!("\n  {item}")).collect(),
+    }
+}
+
 fn joined<T: AsRef<str>>(names: &[T]) -> String {
     names.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")
 }
 
-fn shown(home: &RunHome) -> String {
+/// Says how to make a batch of this name, if one can have it.
+fn creation(name: &str) -> String {
+    match BatchName::parse_new(name) {
+        Ok(name) => format!(" Create it with 'ratchet new batch {name}'."),
+        Err(_) => String::new(),
+    }
+}
+
+/// Says where a step was looked for, if the step's key does not.
+fn within(home: &RunHome) -> String {
     match home {
-        RunHome::Batch(batch) => format!("batch '{batch}'"),
-        RunHome::Change(change) => format!("change '{change}'"),
+        RunHome::Batch(batch) => format!(" in batch '{batch}'"),
+        RunHome::Change(_) => String::new(),
+    }
+}
+
+/// Says how a step of this run home is reported on.
+#[must_use]
+pub fn channel(home: &RunHome) -> Channel<'_> {
+    match home {
+        RunHome::Batch(batch) => Channel::Batch(batch),
+        RunHome::Change(change) => Channel::Alone(change),
     }
 }

@@ -19,6 +19,7 @@ mod actor;
 mod door;
 pub mod grpc;
 mod house;
+mod lossy;
 mod news;
 mod order;
 mod perform;

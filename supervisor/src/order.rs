@@ -22,7 +22,8 @@ pub(crate) struct Order {
 /// What a spawn runs and how it is read, as the intent has it: also for a spawn of an earlier call.
 impl Inflight {
     /// Says what callers are told.
-    pub(crate) fn running(&self) -> Running {
+    #[must_use]
+    pub fn running(&self) -> Running {
         match &self.task {
             Task::Step(task) => Running::Agent {
                 kind: task.subject.kind,

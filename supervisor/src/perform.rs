@@ -16,6 +16,7 @@ use crate::house::House;
 use crate::order::Order;
 use crate::record;
 use crate::request::{ApplyRequest, ChangeStepRequest};
+use crate::store::check::check_run_dir;
 use crate::store::layout::RunHome;
 
 /// What a plan comes to.
@@ -28,6 +29,7 @@ pub(crate) enum Act {
 
 /// Gathers and decides for a batch, then works out the act.
 pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Result<Act, Error> {
+    check_run_dir(&house.project.layout().run(home))?;
     let environment = house.project.environment();
     let snapshot = house.project.snapshot(&request.batch, request.escalation)?;
     fault::at(Point::Gathered, environment);
@@ -40,7 +42,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
             let context = intend::Context { settings, consent: request.agent_override };
             match intend::step(house, home, *step, &context)? {
                 Ok(mut order) => {
-                    order.notices.extend(doubts(&snapshot));
+                    order.notices.extend(doubts(house, &snapshot));
                     Ok(Act::Spawn(Box::new(order)))
                 }
                 Err(result) => {
@@ -51,7 +53,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         }
         Plan::Prove(proving) => {
             let mut order = intend::proof(house, home, proving, settings)?;
-            order.notices.extend(doubts(&snapshot));
+            order.notices.extend(doubts(house, &snapshot));
             Ok(Act::Spawn(Box::new(order)))
         }
         Plan::Parked(halts) => {
@@ -63,13 +65,12 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
     }
 }
 
-/// Tells what `validate` would refuse in the manifest.
-fn doubts(snapshot: &Snapshot) -> impl Iterator<Item = Notice> {
-    snapshot
-        .manifest
-        .doubts
-        .iter()
-        .map(|doubt| Notice { level: NoticeLevel::Warning, text: format!("batch.yaml: {doubt}") })
+/// Tells what `validate` would refuse in the manifest, and which plans cannot be read.
+fn doubts(house: &House, snapshot: &Snapshot) -> Vec<Notice> {
+    let manifest = snapshot.manifest.doubts.iter().map(|doubt| format!("batch.yaml: {doubt}"));
+    let plans = house.project.plan_warnings(snapshot);
+    let warning = |text| Notice { level: NoticeLevel::Warning, text };
+    manifest.chain(plans).map(warning).collect()
 }
 
 /// Works out the act for one forced transition of a change on its own.
@@ -78,6 +79,7 @@ pub(crate) fn forced(
     home: &RunHome,
     request: &ChangeStepRequest,
 ) -> Result<Act, Error> {
+    check_run_dir(&house.project.layout().run(home))?;
     let ready = match standalone::prepare(house, home, request)? {
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),

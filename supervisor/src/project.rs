@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use ratchet_engine::change::ChangeFacts;
 use ratchet_engine::manifest::Manifest;
 use ratchet_engine::name::BatchName;
 use ratchet_engine::permission::{Escalation, Posture};
@@ -17,7 +18,7 @@ use crate::environment::Environment;
 use crate::error::Error;
 use crate::store::layout::{self, Layout, RATCHET_DIR};
 use crate::store::manifest::{self, ReadError};
-use crate::store::{settings, snapshot};
+use crate::store::{change, settings, snapshot};
 
 mod archive;
 mod create;
@@ -26,6 +27,7 @@ mod report;
 pub mod spawns;
 mod validate;
 pub mod verb;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -175,12 +177,25 @@ impl Project {
         self.settings_over(manifest.as_ref(), escalation)
     }
 
-    /// Says what in the project's configuration is ignored, and why; one line each.
+    /// Says what in the project's configuration and in the user's is ignored, and why; one line each.
     ///
     /// # Errors
-    /// Fails if the file is there and cannot be read.
+    /// Fails if the project's file is there and cannot be read.
     pub fn warnings(&self) -> Result<Vec<String>, Error> {
-        Ok(settings::read_project(&self.layout)?.warnings)
+        let mut warnings = settings::read_project(&self.layout)?.warnings;
+        warnings.extend(self.user_config().warnings);
+        Ok(warnings)
+    }
+
+    /// Says which plans of a batch count as plans without tasks because they cannot be read; one line each.
+    #[must_use]
+    pub fn plan_warnings(&self, snapshot: &Snapshot) -> Vec<String> {
+        let without_tasks = |facts: &ChangeFacts| facts.has_plan && facts.tasks_total == 0;
+        let suspects = snapshot.changes.iter().filter(|(_, facts)| without_tasks(facts));
+        let warning = |why: String| format!("{why}; it counts as a plan without tasks");
+        suspects
+            .filter_map(|(name, _)| change::plan_fault(&self.layout, name).map(warning))
+            .collect()
     }
 
     /// Gathers all the facts about a batch.
@@ -226,8 +241,7 @@ impl Project {
     /// Fails if the project's file is there and cannot be read.
     pub fn has_permissions(&self) -> Result<bool, Error> {
         let project = settings::read_project(&self.layout)?.batch.permissions;
-        let user = settings::read_user(layout::user_config(&self.environment).as_deref());
-        Ok(project.is_some() || user.is_some())
+        Ok(project.is_some() || self.user_config().permissions.is_some())
     }
 
     /// Keeps a permission posture for later invocations.
@@ -244,13 +258,17 @@ impl Project {
         }
     }
 
+    fn user_config(&self) -> settings::UserConfig {
+        settings::read_user(layout::user_config(&self.environment).as_deref())
+    }
+
     fn settings_over(
         &self,
         manifest: Option<&Manifest>,
         escalation: Escalation,
     ) -> Result<Settings, Error> {
         let project = settings::read_project(&self.layout)?;
-        let user = settings::read_user(layout::user_config(&self.environment).as_deref());
+        let user = self.user_config().permissions;
         let manifest = manifest.map(|manifest| &manifest.settings);
         Ok(resolve(user.as_ref(), &project.batch, manifest, escalation))
     }

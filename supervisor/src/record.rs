@@ -3,18 +3,22 @@
 
 use std::time::Duration;
 
+use ratchet_engine::change::ChangeFacts;
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::StepKey;
-use ratchet_engine::outcome::{self, Report as SessionReport, Session, SessionEnd, StepResult};
-use ratchet_engine::park::{ParkChange, park_after, park_after_alone};
-use ratchet_engine::proof::ProofRecord;
+use ratchet_engine::outcome::{
+    self, BlockedBy, Report as SessionReport, Session, SessionEnd, StepResult, Verdict,
+};
+use ratchet_engine::park::{NewPark, ParkChange, park_after, park_after_alone};
+use ratchet_engine::proof::{Matcher, ProofRecord};
 use ratchet_engine::report::ApplyReport;
+use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 
 use crate::actor::message::Report;
 use crate::agent::Agent;
-use crate::agent::failure::{EarlyEnd, argument_mismatch};
-use crate::error::Error;
+use crate::agent::failure::{EarlyEnd, Failure, argument_mismatch};
+use crate::error::{Error, with_causes};
 use crate::fault::{self, Point};
 use crate::house::House;
 use crate::store::change;
@@ -42,7 +46,13 @@ pub(crate) fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Resu
 pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Result<(), Error> {
     match home {
         RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
-            park(house, home, writer, &result.change, park_after(result))
+            let state = RunState::read(writer.run())?;
+            // What a person said about an earlier question is not thrown away by a step that never began.
+            if state.park(&result.change).is_some_and(|park| !park.is_unresolved() && !park.retry) {
+                return Ok(());
+            }
+            let change = park_after(result, BlockedBy::Person);
+            park(house, home, writer, &result.change, change, &house.project.now().to_string())
         }),
         RunHome::Change(_) => Ok(()),
     }
@@ -56,17 +66,28 @@ pub(crate) fn conclude(
     seen: Seen,
 ) -> Result<Report, Error> {
     match &inflight.task {
-        Task::Step(task) => {
-            let result = conclude_step(house, home, inflight, task, seen)?;
-            Ok(match home {
-                RunHome::Batch(_) => Report::Applied(ApplyReport::Step(result)),
-                RunHome::Change(_) => Report::Stepped(result),
-            })
-        }
+        Task::Step(task) => Ok(reported(home, conclude_step(house, home, inflight, task, seen)?)),
         Task::Proof(task) => {
             let record = conclude_proof(house, home, inflight, task, seen)?;
             Ok(Report::Applied(ApplyReport::proof(&task.proving, &record)))
         }
+    }
+}
+
+/// Records what a spawn was judged to be by an earlier call, which was cut off while it recorded.
+pub(crate) fn finish(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    verdict: Verdict,
+) -> Result<Report, Error> {
+    Ok(reported(home, record_verdict(house, home, inflight, verdict)?))
+}
+
+fn reported(home: &RunHome, result: StepResult) -> Report {
+    match home {
+        RunHome::Batch(_) => Report::Applied(ApplyReport::Step(result)),
+        RunHome::Change(_) => Report::Stepped(result),
     }
 }
 
@@ -77,46 +98,60 @@ fn conclude_step(
     task: &StepTask,
     seen: Seen,
 ) -> Result<StepResult, Error> {
-    let run = run(house, home);
-    let layout = house.project.layout();
-    let after = match &task.change {
-        Some(change) => {
-            let facts = change::facts_of(layout, change)?;
-            if task.subject.kind == StepKind::Propose && facts.exists {
-                change::stamp(layout, change, SCHEMA, &house.project.now().date())?;
-            }
-            Some(facts)
-        }
-        None => None,
-    };
+    let (after, unstamped) = after(house, task)?;
     let hint = argument_hint(task, &seen);
+    let account = account(task, &seen);
     let session = Session {
         spawn: inflight.spawn.clone(),
         agent: task.agent.clone(),
         end: seen.end,
-        reports: reports(&run, &inflight.key, inflight.journal_count)?,
+        reports: reports(&run(house, home), &inflight.key, inflight.journal_count)?,
         before: task.before,
         after,
+        account,
         stdout: seen.stdout,
         stderr: seen.stderr,
         via: task.via,
         model: task.model.clone(),
     };
     let mut verdict = outcome::judge(&task.subject, &session);
-    verdict.result.notes.extend(inflight.notes.iter().cloned());
-    verdict.result.notes.extend(seen.notes);
-    verdict.result.notes.extend(hint);
+    let notes = inflight.notes.iter().cloned().chain(seen.notes).chain(hint).chain(unstamped);
+    verdict.result.notes.extend(notes);
     fault::at(Point::Judged, house.project.environment());
-    let entry = verdict.entry(house.project.now());
-    journal::with_lock(&run, |writer| {
-        writer.conclude(&inflight.spawn, &entry)?;
+    record_verdict(house, home, inflight, verdict)
+}
+
+/// Looks at the change after its step, and gives it its `.ratchet.yaml` if a propose left it without (spec
+/// `step-and-outcome` 3). A change that will not take one is judged all the same.
+fn after(house: &House, task: &StepTask) -> Result<(Option<ChangeFacts>, Option<String>), Error> {
+    let Some(change) = &task.change else { return Ok((None, None)) };
+    let layout = house.project.layout();
+    let facts = change::facts_of(layout, change)?;
+    if task.subject.kind != StepKind::Propose || !facts.exists {
+        return Ok((Some(facts), None));
+    }
+    let stamped = change::stamp(layout, change, SCHEMA, &house.project.now().date());
+    Ok((Some(facts), stamped.err().map(|error| with_causes(&error))))
+}
+
+/// Writes a verdict down: first beside the intent, so that no other is ever reached, then where it belongs.
+fn record_verdict(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    verdict: Verdict,
+) -> Result<StepResult, Error> {
+    let Inflight { spawn, started_at, .. } = inflight;
+    let change = match home {
+        RunHome::Batch(_) => park_after(&verdict.result, verdict.blocked_by),
+        RunHome::Change(_) => park_after_alone(&verdict),
+    };
+    journal::with_lock(&run(house, home), |writer| {
+        Inflight { verdict: Some(verdict.clone()), ..inflight.clone() }.write(writer)?;
+        writer.conclude(spawn, &verdict.entry(house.project.now()))?;
         fault::at(Point::Recorded, house.project.environment());
-        let change = match home {
-            RunHome::Batch(_) => park_after(&verdict.result),
-            RunHome::Change(_) => park_after_alone(&verdict),
-        };
-        park(house, home, writer, &verdict.result.change, change)?;
-        Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
+        park(house, home, writer, &verdict.result.change, change, started_at)?;
+        Ok::<_, Error>(Inflight::clear(writer, spawn)?)
     })?;
     Ok(verdict.result)
 }
@@ -128,8 +163,16 @@ fn conclude_proof(
     task: &ProofTask,
     seen: Seen,
 ) -> Result<ProofRecord, Error> {
-    let finding = seen.finding.expect("a proof is watched with a matcher");
+    let finding = match seen.finding {
+        Some(finding) => finding,
+        None => Matcher::new(&task.proving.proof.pass).finish(&seen.end),
+    };
     let record = finding.record(&task.proving.phase, task.policy);
+    if is_cut_short(&seen.end) {
+        // Somebody stopped it, or nobody knows how it ended: that is no verdict, so it runs again.
+        forget(house, home, inflight)?;
+        return Ok(ProofRecord { gate_passed: false, ..record });
+    }
     fault::at(Point::Judged, house.project.environment());
     let entry = Entry {
         at: house.project.now(),
@@ -152,6 +195,20 @@ fn conclude_proof(
     Ok(record)
 }
 
+/// Says whether a command was ended before it could show anything, by a person or by bad luck.
+fn is_cut_short(end: &SessionEnd) -> bool {
+    match end {
+        SessionEnd::Stopped { .. } | SessionEnd::Lost { .. } => true,
+        SessionEnd::Exited(_)
+        | SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. } => false,
+    }
+}
+
 /// Reads what was reported under this key since the spawn began. Indices count the entries of the key. An outcome that an
 /// earlier, cut off attempt to record has left is no report.
 fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionReport>, Error> {
@@ -164,6 +221,23 @@ fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionRepor
             Some(SessionReport { index, kind: entry.kind()?, message })
         })
         .collect())
+}
+
+/// Gives what the agent said of its own failure, or what its exit code is known to mean.
+fn account(task: &StepTask, seen: &Seen) -> Option<String> {
+    let agent = Agent::find(&task.agent).ok().filter(|_| task.via.is_none())?;
+    let by_code = match seen.end {
+        SessionEnd::Exited(code) => Failure::from_exit(agent, code),
+        SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Stopped { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::NotStarted { .. }
+        | SessionEnd::Lost { .. } => None,
+    };
+    seen.facts.account(by_code)
 }
 
 /// Says whether the agent's arguments may not fit its installed version.
@@ -189,9 +263,11 @@ fn park(
     writer: &Writer<'_>,
     key: &StepKey,
     change: ParkChange,
+    since: &str,
 ) -> Result<(), Error> {
     let mut state = RunState::read(writer.run())?;
     match change {
+        ParkChange::Set(new) if is_decided(&state, &new, since) => return Ok(()),
         ParkChange::Set(new) => state.set(&new.at(house.project.now())),
         ParkChange::Clear => {
             let had_one = state.clear(key);
@@ -202,6 +278,16 @@ fn park(
         ParkChange::Keep => return Ok(()),
     }
     Ok(state.write(writer)?)
+}
+
+/// Says whether a person has already decided about this very park: the agent reported it in this session, and was still
+/// winding down when the answer came.
+fn is_decided(state: &RunState, new: &NewPark, since: &str) -> bool {
+    let moment = |text: &str| Timestamp::parse(text);
+    state.park(&new.key).is_some_and(|old| {
+        let same = old.kind == new.kind && old.reason == new.reason;
+        same && !old.is_unresolved() && moment(&old.parked_at) >= moment(since)
+    })
 }
 
 fn run(house: &House, home: &RunHome) -> RunDir {

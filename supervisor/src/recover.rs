@@ -1,5 +1,6 @@
 //! What an earlier call left behind: found, and gone on from. An agent is never started twice for one intent.
 
+use ratchet_engine::outcome::Verdict;
 use ratchet_spawn::{Attachment, DirectoryError, Position, SpawnDir, Standing};
 
 use crate::error::Error;
@@ -7,7 +8,8 @@ use crate::house::House;
 use crate::record;
 use crate::runtime::Placed;
 use crate::store::inflight::Inflight;
-use crate::store::layout::{RunHome, spawns_root};
+use crate::store::layout::RunHome;
+use crate::watch::{Seen, strays_note};
 
 /// What was found.
 pub(crate) enum Found {
@@ -15,6 +17,10 @@ pub(crate) enum Found {
     Nothing,
     /// A spawn that runs, has ended or was lost: it is watched to its end, judged and recorded.
     Spawn(Box<(Inflight, Placed)>),
+    /// A spawn that was judged, and whose verdict was not recorded to its end.
+    Judged(Box<(Inflight, Verdict)>),
+    /// A spawn of which nothing is left: it is judged and recorded as lost.
+    Gone(Box<(Inflight, Seen)>),
 }
 
 /// Looks for the intent of an earlier call.
@@ -23,12 +29,18 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
     let Some(inflight) = Inflight::read(&run)? else {
         return Ok(Found::Nothing);
     };
-    let Some(dir) = open_dir(house, &inflight)? else {
-        // The intent was written, and nothing after it: not even the spawn's directory.
-        return forget(house, home, &inflight);
+    if let Some(verdict) = inflight.verdict.clone() {
+        return Ok(Found::Judged(Box::new((inflight, verdict))));
+    }
+    let dir = match open_dir(&inflight)? {
+        Some(dir) => dir,
+        None => return Ok(Found::Gone(Box::new(gone(inflight)))),
     };
     match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
-        Standing::NeverStarted | Standing::Abandoned => forget(house, home, &inflight),
+        Standing::NeverStarted | Standing::Abandoned => {
+            record::forget(house, home, &inflight)?;
+            Ok(Found::Nothing)
+        }
         Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_) => {
             let placed = attach(dir)?;
             Ok(Found::Spawn(Box::new((inflight, placed))))
@@ -36,9 +48,27 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
     }
 }
 
+/// Its directory was there before the intent was, so somebody removed it: nobody knows how far the command came. What
+/// still carries its mark is ended, and the step is judged as lost.
+fn gone(inflight: Inflight) -> (Inflight, Seen) {
+    let folder = inflight.place.spawns.join(inflight.spawn.as_str());
+    let mut reason = format!("its directory {} was removed", folder.display());
+    let strays = spawn_id(&inflight)
+        .and_then(|id| ratchet_spawn::end_marked(&id).map_err(Error::spawn_failed));
+    match strays {
+        Ok(strays) if strays.is_empty() => {}
+        Ok(strays) => {
+            reason.push_str("; ");
+            reason.push_str(&strays_note(&strays));
+        }
+        Err(error) => reason.push_str(&format!("; its processes cannot be looked for: {error}")),
+    }
+    (inflight, Seen::lost(&reason))
+}
+
 /// Takes back the intent of a spawn that could not be started.
 pub(crate) fn give_up(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {
-    if let Some(dir) = open_dir(house, inflight)? {
+    if let Some(dir) = open_dir(inflight)? {
         match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
             Standing::NeverStarted | Standing::Abandoned => {}
             // It did start after all: the intent stays, and the next look finds the spawn.
@@ -48,19 +78,17 @@ pub(crate) fn give_up(house: &House, home: &RunHome, inflight: &Inflight) -> Res
     record::forget(house, home, inflight)
 }
 
-fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Result<Found, Error> {
-    record::forget(house, home, inflight)?;
-    Ok(Found::Nothing)
-}
-
-fn open_dir(house: &House, inflight: &Inflight) -> Result<Option<SpawnDir>, Error> {
-    let root = spawns_root(house.project.environment()).ok_or(Error::NoHome)?;
-    let id = ratchet_spawn::SpawnId::parse(inflight.spawn.as_str()).map_err(Error::spawn_failed)?;
-    match SpawnDir::open(&root, &id) {
+fn open_dir(inflight: &Inflight) -> Result<Option<SpawnDir>, Error> {
+    let id = spawn_id(inflight)?;
+    match SpawnDir::open(&inflight.place.spawns, &id) {
         Ok(dir) => Ok(Some(dir)),
         Err(DirectoryError::NotFound { .. }) => Ok(None),
         Err(error) => Err(Error::spawn_failed(error)),
     }
+}
+
+fn spawn_id(inflight: &Inflight) -> Result<ratchet_spawn::SpawnId, Error> {
+    ratchet_spawn::SpawnId::parse(inflight.spawn.as_str()).map_err(Error::spawn_failed)
 }
 
 /// Attaches from the first byte, so that everything that judging needs is seen again.

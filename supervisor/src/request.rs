@@ -63,12 +63,16 @@ pub enum Leave {
 /// Who asked for a step to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// A person pressed Ctrl-C, or the process was told to end.
+    /// A person pressed Ctrl-C.
     Interrupt,
+    /// The process was told to end, by SIGTERM.
+    Terminate,
     /// `ratchet batch cancel`.
     Cancel,
     /// The agent printed its final event and did not exit.
     Linger,
+    /// The files of its spawn cannot be used any more.
+    Damage,
 }
 
 impl StopReason {
@@ -82,8 +86,10 @@ impl StopReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Interrupt => "interrupt",
+            Self::Terminate => "SIGTERM",
             Self::Cancel => "cancel",
             Self::Linger => "linger",
+            Self::Damage => "damage",
         }
     }
 }

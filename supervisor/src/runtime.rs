@@ -3,18 +3,20 @@
 //! It knows neither batches nor agents: a command comes in, a spawn to watch goes out.
 
 mod local;
+mod shim;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use std::process::Child;
 
 use ratchet_engine::settings::{Locus, Word as _};
 use ratchet_spawn::{AttachError, Attachment, DirectoryError, Request, SpawnDir};
 use thiserror::Error;
 use tokio::sync::OwnedSemaphorePermit;
+
+pub(crate) use self::shim::{Shim, ShimHandle};
 
 /// One command to run.
 #[derive(Debug)]
@@ -41,6 +43,14 @@ pub(crate) struct Places {
     pub(crate) shim: Vec<OsString>,
 }
 
+/// A command whose directory is there and whose shim is not started yet.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) locus: Locus,
+    pub(crate) dir: SpawnDir,
+    variables: Variables,
+}
+
 /// A command that was started: where it is, and how to watch it.
 pub(crate) struct Placed {
     pub(crate) dir: SpawnDir,
@@ -49,34 +59,6 @@ pub(crate) struct Placed {
     pub(crate) slot: Option<OwnedSemaphorePermit>,
     /// The shim, if it is a child of this process and has to be waited for.
     pub(crate) shim: Option<Shim>,
-}
-
-/// A shim that this process started. It is waited for, whatever becomes of its watcher: nothing is left as a zombie.
-#[derive(Debug)]
-pub(crate) struct Shim(Option<Child>);
-
-impl Shim {
-    pub(crate) fn new(child: Child) -> Self {
-        Self(Some(child))
-    }
-
-    /// Waits for one that is gone or about to go. Its exit record says all there is to say.
-    pub(crate) fn reap(mut self) {
-        if let Some(mut child) = self.0.take() {
-            tokio::task::spawn_blocking(move || child.wait());
-        }
-    }
-}
-
-impl Drop for Shim {
-    /// The watcher died and the step goes on, for as long as it takes: the wait has a thread of its own.
-    fn drop(&mut self) {
-        let Some(mut child) = self.0.take() else { return };
-        let wait = std::thread::Builder::new().name("shim-wait".to_owned()).stack_size(64 * 1024);
-        if let Err(error) = wait.spawn(move || child.wait()) {
-            tracing::warn!(%error, "a shim cannot be waited for");
-        }
-    }
 }
 
 /// Why a command was not started, and will not be.
@@ -96,14 +78,23 @@ pub enum StartError {
     System(#[from] io::Error),
 }
 
-/// Starts a command at its locus.
+/// Makes a command's directory. Nothing runs yet, and nothing will unless it is started: this comes before the intent, so
+/// that an intent without a directory means that somebody removed it.
+pub(crate) fn prepare(places: &Places, command: Command) -> Result<Prepared, StartError> {
+    match command.locus {
+        Locus::Local => local::prepare(places, command),
+        locus @ (Locus::Docker | Locus::Remote) => Err(StartError::NoSuchPlace(locus)),
+    }
+}
+
+/// Starts a prepared command at its locus.
 pub(crate) fn start(
     places: &Places,
-    command: Command,
+    prepared: Prepared,
     slot: OwnedSemaphorePermit,
 ) -> Result<Placed, StartError> {
-    match command.locus {
-        Locus::Local => local::start(places, command, slot),
+    match prepared.locus {
+        Locus::Local => local::start(places, prepared, slot),
         locus @ (Locus::Docker | Locus::Remote) => Err(StartError::NoSuchPlace(locus)),
     }
 }

@@ -1,10 +1,11 @@
 //! Every file under `.ratchet/`: read into the engine's values, written so that a cut never leaves half of one.
 //!
-//! Nothing is decided here. Reading order: [`layout`] (where), [`file`] (how), [`journal`], [`run_state`] and
+//! Nothing is decided here. Reading order: [`layout`] (where), [`mod@file`] (how), [`journal`], [`run_state`] and
 //! [`inflight`] (what has happened), [`lock`] (one step at a time), then the readers that `snapshot` calls once each.
 
 pub mod approved;
 pub mod change;
+pub mod check;
 pub mod command_file;
 pub mod due;
 pub mod edit;

@@ -11,16 +11,17 @@ use std::time::Duration;
 use ratchet_engine::outcome::SessionEnd;
 use ratchet_engine::proof::{Finding, Matcher};
 use ratchet_spawn::{
-    Attachment, End, Event, ExitRecord, Frame, Leader, Lost, SpawnDir, TimeLimit, signal_name,
+    Attachment, End, Event, ExitRecord, Frame, Leader, Lost, SpawnDir, Standing, TimeLimit,
+    signal_name,
 };
 use tokio::time::Sleep;
 
 use self::excerpt::Excerpt;
-use crate::agent::stream::{AgentStream, StreamFacts, StreamFormat};
+use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent};
 use crate::request::StopReason;
-use crate::runtime::Shim;
+use crate::runtime::{Shim, ShimHandle};
 
 /// How long an agent may stay after its final event, in milliseconds of awake time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -30,7 +31,7 @@ const LINGER: Duration = Duration::from_secs(5);
 pub(crate) struct Seen {
     /// How it ended.
     pub(crate) end: SessionEnd,
-    /// The head of its standard output.
+    /// The head of its standard output, its events made readable.
     pub(crate) stdout: String,
     /// The head of its standard error.
     pub(crate) stderr: String,
@@ -44,13 +45,37 @@ pub(crate) struct Seen {
     pub(crate) awake_ms: Option<u64>,
 }
 
+impl Seen {
+    /// What is seen of a spawn that left nothing behind.
+    pub(crate) fn lost(reason: &str) -> Self {
+        Self {
+            end: lost_end(reason),
+            stdout: String::new(),
+            stderr: String::new(),
+            finding: None,
+            notes: Vec::new(),
+            facts: StreamFacts::default(),
+            awake_ms: None,
+        }
+    }
+}
+
+/// Asks a shim to stop what it runs: through its directory, else, if it is ours, by a signal.
+pub(crate) fn stop(dir: &SpawnDir, shim: Option<&ShimHandle>, by: StopReason) {
+    let Err(error) = ratchet_spawn::request_stop(dir, &by.request()) else { return };
+    let told = shim.is_some_and(|shim| shim.terminate().is_ok());
+    if !told {
+        tracing::error!(spawn = %dir.id(), %error, "a step cannot be stopped");
+    }
+}
+
 /// A spawn being watched.
 pub(crate) struct Watch {
     dir: SpawnDir,
     attachment: Attachment,
     shim: Option<Shim>,
     events: EventSink,
-    stream: AgentStream,
+    stream: Skim,
     matcher: Option<Matcher>,
     stdout: Excerpt,
     stderr: Excerpt,
@@ -68,6 +93,7 @@ pub(crate) struct Heard {
 enum Wake {
     Spool(Result<Event, ratchet_spawn::AttachError>),
     LingeredTooLong,
+    ShimGone,
 }
 
 impl Watch {
@@ -83,7 +109,7 @@ impl Watch {
             attachment,
             shim,
             events: heard.events,
-            stream: AgentStream::new(heard.format),
+            stream: Skim::new(heard.format),
             matcher,
             stdout: Excerpt::default(),
             stderr: Excerpt::default(),
@@ -96,40 +122,63 @@ impl Watch {
         loop {
             match self.wake().await {
                 Wake::Spool(Ok(Event::Frame(frame))) => self.take(frame).await,
-                Wake::Spool(Ok(Event::Ended(record))) => return self.ended(&record),
+                Wake::Spool(Ok(Event::Ended(record))) => return self.ended(&record).await,
                 Wake::Spool(Ok(Event::Lost(lost))) => return self.lost(lost),
                 Wake::Spool(Ok(Event::Abandoned)) => {
                     return self.finish(lost_end("it was given up before it started"), None);
                 }
-                Wake::Spool(Err(error)) => {
-                    let reason =
-                        format!("its output can no longer be followed: {}", with_causes(&error));
-                    return self.finish(lost_end(&reason), None);
-                }
+                Wake::Spool(Err(error)) => return self.unreadable(&error).await,
                 Wake::LingeredTooLong => self.end_lingerer(),
+                Wake::ShimGone => {
+                    self.shim = None;
+                    if let Some(end) = self.never_started() {
+                        return self.finish(end, None);
+                    }
+                }
             }
         }
     }
 
     async fn wake(&mut self) -> Wake {
-        match &mut self.linger {
-            None => Wake::Spool(self.attachment.next().await),
-            Some(linger) => tokio::select! {
-                biased;
-                event = self.attachment.next() => Wake::Spool(event),
-                () = linger.as_mut() => Wake::LingeredTooLong,
-            },
+        let Self { attachment, linger, shim, .. } = self;
+        tokio::select! {
+            biased;
+            event = attachment.next() => Wake::Spool(event),
+            () = elapsed(linger) => Wake::LingeredTooLong,
+            () = gone(shim) => Wake::ShimGone,
         }
+    }
+
+    /// A shim that is gone without having started anything never will: the disk was full, or its binary was replaced.
+    fn never_started(&self) -> Option<SessionEnd> {
+        let standing = ratchet_spawn::abandon(&self.dir);
+        let why = match standing {
+            Ok(Standing::NeverStarted | Standing::Abandoned) => {
+                let complaint = self.dir.last_complaint();
+                format!(
+                    "its shim ended before it: {}",
+                    complaint.as_deref().unwrap_or("no reason given")
+                )
+            }
+            // What did start has an end of its own, which the attachment tells.
+            Ok(Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_)) => return None,
+            Err(error) => format!("its directory cannot be used: {error}"),
+        };
+        Some(SessionEnd::NotStarted { error: why, code: 1 })
     }
 
     async fn take(&mut self, frame: Frame) {
         match frame.stream {
             ratchet_spawn::Stream::Stdout => {
-                self.stdout.take(&frame.bytes);
                 if let Some(matcher) = &mut self.matcher {
                     matcher.feed(&frame.bytes);
                 }
-                self.stream.push(&frame.bytes, &mut |_| {});
+                let Self { stream, stdout, .. } = self;
+                if stdout.is_full() {
+                    stream.push(&frame.bytes);
+                } else {
+                    stream.push_shown(&frame.bytes, &mut |event| stdout.take_event(&event));
+                }
                 if self.linger.is_none() && self.stream.facts().last_word.is_some() {
                     self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
                 }
@@ -142,17 +191,42 @@ impl Watch {
 
     fn end_lingerer(&mut self) {
         self.linger = None;
-        let request = StopReason::Linger.request();
-        if let Err(error) = ratchet_spawn::request_stop(&self.dir, &request) {
-            tracing::warn!(spawn = %self.dir.id(), %error, "a lingering agent cannot be stopped");
-        }
+        self.ask_to_stop(StopReason::Linger);
     }
 
-    fn ended(self, record: &ExitRecord) -> Seen {
+    async fn ended(mut self, record: &ExitRecord) -> Seen {
+        // It is about to go; waiting keeps no zombie.
+        if let Some(shim) = &mut self.shim {
+            shim.ended().await;
+        }
         let notes = notes(record);
         let mut seen = self.finish(session_end(record), Some(record.awake_ms));
         seen.notes = notes;
         seen
+    }
+
+    /// Its files cannot be read any more. It is stopped, and the step is over only when its shim is gone.
+    async fn unreadable(mut self, error: &ratchet_spawn::AttachError) -> Seen {
+        let reason = format!("its output can no longer be followed: {}", with_causes(error));
+        self.ask_to_stop(StopReason::Damage);
+        match &mut self.shim {
+            Some(shim) => shim.ended().await,
+            None => {
+                let dir = self.dir.clone();
+                let ended =
+                    tokio::task::spawn_blocking(move || ratchet_spawn::await_shim_end(&dir));
+                if !matches!(ended.await, Ok(Ok(()))) {
+                    tracing::warn!(spawn = %self.dir.id(), "the end of a shim cannot be waited for");
+                }
+            }
+        }
+        let mut seen = self.lost(Lost::Damaged);
+        seen.end = lost_end(&reason);
+        seen
+    }
+
+    fn ask_to_stop(&self, by: StopReason) {
+        stop(&self.dir, self.shim.as_ref().map(Shim::handle).as_ref(), by);
     }
 
     fn lost(self, lost: Lost) -> Seen {
@@ -168,19 +242,33 @@ impl Watch {
     }
 
     fn finish(mut self, end: SessionEnd, awake_ms: Option<u64>) -> Seen {
-        if let Some(shim) = self.shim.take() {
-            shim.reap();
-        }
-        self.stream.finish(&mut |_| {});
+        let stdout = &mut self.stdout;
+        let facts = self.stream.finish(&mut |event| stdout.take_event(&event));
         Seen {
             finding: self.matcher.map(|matcher| matcher.finish(&end)),
             end,
             stdout: self.stdout.into_text(),
             stderr: self.stderr.into_text(),
             notes: Vec::new(),
-            facts: self.stream.facts().clone(),
+            facts,
             awake_ms,
         }
+    }
+}
+
+/// Waits for a timer; for ever, if there is none.
+async fn elapsed(timer: &mut Option<Pin<Box<Sleep>>>) {
+    match timer {
+        Some(timer) => timer.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the end of a shim; for ever, if it is none of ours.
+async fn gone(shim: &mut Option<Shim>) {
+    match shim {
+        Some(shim) => shim.ended().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -220,7 +308,9 @@ fn word(limit: TimeLimit) -> &'static str {
 /// Says what a person should know about an end, beyond how it was.
 fn notes(record: &ExitRecord) -> Vec<String> {
     let mut notes = Vec::new();
-    if !record.strays.is_empty() {
+    // What a stop finds is no fault of the agent's: it had no time to end its own.
+    let by_itself = matches!(record.end, End::Exited { .. } | End::Signaled { .. });
+    if by_itself && !record.strays.is_empty() {
         notes.push(strays_note(&record.strays));
     }
     if !record.leftover.is_empty() {
@@ -242,7 +332,7 @@ fn notes(record: &ExitRecord) -> Vec<String> {
     notes
 }
 
-fn strays_note(strays: &[ratchet_spawn::Stray]) -> String {
+pub(crate) fn strays_note(strays: &[ratchet_spawn::Stray]) -> String {
     let names: Vec<_> = strays.iter().map(named).collect();
     format!("left running by the agent, and ended: {}", names.join(", "))
 }

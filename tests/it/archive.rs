@@ -91,6 +91,16 @@ fn a_target_that_exists_stops_the_archive_before_anything_moves() {
     );
 }
 
+#[test]
+fn a_feature_file_that_is_none_keeps_everything_where_it_is() {
+    let env = two_done();
+    env.write(".ratchet/changes/two/features/shop/two.feature", "not a feature");
+    let error = env.ratchet(["batch", "archive", "shop", "--yes"]).refused();
+    assert!(error.contains("features/shop/two.feature") && error.contains("line 1"), "{error}");
+    assert!(env.path(".ratchet/changes/one").exists() && !env.path(".ratchet/features").exists());
+    assert!(env.path(".ratchet/batches/shop").exists());
+}
+
 // B-W06
 #[test]
 fn an_unknown_batch_cannot_be_archived() {

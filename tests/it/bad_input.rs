@@ -381,3 +381,74 @@ fn a_change_that_is_a_file_or_a_plan_that_is_a_folder_is_not_started_yet() {
         assert_eq!(change_status(&env, change)["progress"]["total"], 0, "{change}");
     }
 }
+
+#[test]
+fn a_plan_that_cannot_be_read_is_warned_about() {
+    for damage in [Damage::Folder, Damage::Pipe, Damage::Zeros, Damage::Unreadable] {
+        let env = shop();
+        env.add_plan("add-api", 2, 1);
+        damage.befall(&env, PLAN);
+        for verb in ["status", "apply"] {
+            // An agent that looked into the plan would wait for the pipe.
+            let agent = env.agent(&Script::always([Action::ReadPrompt]));
+            let finished =
+                env.ratchet(["batch", verb, "--json"]).agent(&agent).without_privileges().run();
+            let warned = finished.stderr().contains("plan.md");
+            assert!(warned, "{damage:?} {verb}:\n{finished}");
+        }
+    }
+}
+
+#[test]
+fn no_agent_is_spent_on_a_step_that_could_not_be_recorded() {
+    let dangling = |env: &TestEnv, file: &str| {
+        std::os::unix::fs::symlink("gone/away", env.path(file)).expect("a link")
+    };
+    let folder = |env: &TestEnv, file: &str| fs::create_dir(env.path(file)).expect("a folder");
+    for file in [STATE, JOURNAL, LOCK, INFLIGHT] {
+        let kinds: [&dyn Fn(&TestEnv, &str); 2] = [&dangling, &folder];
+        for befall in kinds {
+            let env = shop();
+            fs::create_dir(env.path(".ratchet/batches/shop/run")).expect("a folder");
+            befall(&env, file);
+            let agent = env.agent(&Script::always([Action::ran("started")]));
+            let error = env.ratchet(["batch", "apply"]).agent(&agent).refused();
+            let name = file.rsplit('/').next().expect("a name");
+            assert!(error.contains(name) && !error.contains("running"), "{error}");
+            assert_eq!(env.agent_runs(), 0, "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_tree_with_closed_rooms_can_be_approved_and_worked_in() {
+    let env = shop();
+    env.write(CONFIG, "batch:\n  gate: every-phase\n");
+    let agent = env.agent(&Script::honest());
+    let call = |words: &[&str]| env.ratchet(words).agent(&agent).without_privileges().ok();
+    env.write("pgdata/base", "x");
+    env.write("key.pem", "x");
+    let shut = |mode| {
+        for path in ["pgdata", "key.pem"] {
+            fs::set_permissions(env.path(path), fs::Permissions::from_mode(mode)).expect("a mode");
+        }
+    };
+    shut(0o000);
+    for _ in 0..2 {
+        call(&["batch", "apply"]);
+        call(&["batch", "approve", "--change", "add-api"]);
+    }
+    call(&["batch", "apply"]);
+    shut(0o700);
+    assert_eq!(env.agent_runs(), 3);
+}
+
+#[test]
+fn a_users_broken_settings_are_warned_about() {
+    let env = shop();
+    let folder = env.base().join("config/ratchet");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("config.json"), "{").expect("a file");
+    let finished = env.ratchet(["batch", "status", "--json"]).ok();
+    assert!(finished.stderr().contains("config.json"), "{finished}");
+}

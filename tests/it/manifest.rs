@@ -92,6 +92,17 @@ fn a_condition_that_its_own_command_satisfies_is_refused_by_validate_and_told_by
     assert!(shown.stderr().contains("self-satisfying"), "{shown}");
 }
 
+#[test]
+fn a_doubt_about_the_manifest_is_told_once_in_a_run_of_many_steps() {
+    let env = with(
+        &Manifest::new("shop")
+            .phase(Phase::new("p1").proof("echo all well", "contains:all well").change("a")),
+    );
+    let ran = env.ratchet(["batch", "run"]).agent(&env.agent(&Script::honest())).ok();
+    let ran = ran.says("Halted after 4 steps: done");
+    assert_eq!(ran.stderr().matches("self-satisfying").count(), 1, "{ran}");
+}
+
 // B-A34
 #[test]
 fn the_template_is_a_manifest() {

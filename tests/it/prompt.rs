@@ -59,9 +59,21 @@ fn nothing_in_a_prompt_needs_a_shells_substitution() {
 #[test]
 fn no_coding_agent_is_named_in_a_prompt() {
     let prompt = prompt_of(&shop()).to_lowercase();
+    // What is to be run or read stands indented, and is no prose: the path of a command's file is its agent's.
+    let prose: Vec<&str> = prompt.lines().filter(|line| !line.starts_with("    ")).collect();
+    let prompt = prose.join("\n");
     for agent in ["claude", "codex", "gemini", "cursor", "opencode"] {
         assert!(!prompt.contains(agent), "{agent} is named:\n{prompt}");
     }
+}
+
+#[test]
+fn the_file_that_a_prompt_names_is_there() {
+    let env = shop();
+    let prompt = prompt_of(&env);
+    let file = ".claude/commands/rct/propose.md";
+    assert!(prompt.contains(&format!("\n    {file}\n")), "{prompt}");
+    assert!(env.read(file).contains("Propose a change"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "real-agents"
-PATIENCE = 180.0
+PATIENCE = 600.0
 
 
 def until(what, found, patience=PATIENCE):
@@ -71,7 +71,7 @@ name = "scripted"
 base_url = "{model.address}/v1"
 wire_api = "responses"
 env_key = "SCRIPTED_KEY"
-stream_max_retries = 1
+stream_max_retries = 0
 request_max_retries = 0
 """)
     return "codex", {"CODEX_HOME": str(folder), "SCRIPTED_KEY": "test"}

@@ -1,6 +1,7 @@
 """The cases that real agents are taken through. Called by tests/real_agents.sh."""
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -122,9 +123,17 @@ def failing(place, checks, words):
     report = place.step()
     checks.that("the step is blocked", report.get("state") == "blocked", str(report))
     told = f"{report.get('blocker')}\n{report.get('detail')}\n{report.get('notes')}"
-    checks.that(f"what is told has {words!r}", all(word in told for word in words), told)
+    checks.that(f"what is told has {words!r}", re.search(words, told, re.IGNORECASE), told)
     checks.that("what is told is no raw event", '{"type"' not in told and '"type":' not in told, told[:1500])
     checks.nothing_runs(place, "after a failure")
+
+
+def sandboxed(place, checks):
+    """The sandbox of the default posture is on, and lets the agent report all the same."""
+    report = place.step()
+    said = (report.get("state"), report.get("blocker"))
+    checks.that("the report comes through", said == ("blocked", "I may not write outside of the project"), str(report))
+    checks.that("nothing was written outside", not (place.folder / "outside").exists())
 
 
 def question(place, checks):
@@ -142,12 +151,18 @@ CASES = {
     "live-view": ("batch.json", lambda place, _, checks: live_view(place, checks)),
     "worktree": ("batch.json", lambda place, _, checks: worktree(place, checks)),
     "interrupted": ("stuck.json", lambda place, _, checks: interrupted(place, checks)),
+    "sandboxed": ("outside.json", lambda place, _, checks: sandboxed(place, checks)),
     "question": ("question.json", lambda place, _, checks: question(place, checks)),
-    "key-refused": ("key-refused.json", lambda place, _, checks: failing(place, checks, ["the key was refused"])),
-    "limit-reached": ("limit-reached.json", lambda place, _, checks: failing(place, checks, ["limit"])),
-    "no-credit": ("no-credit.json", lambda place, _, checks: failing(place, checks, ["credit balance"])),
-    "no-such-model": ("no-such-model.json", lambda place, _, checks: failing(place, checks, ["the model is unknown"])),
+    "key-refused": ("key-refused.json", lambda place, _, checks: failing(place, checks, "the key was refused")),
+    "limit-reached": ("limit-reached.json", lambda place, _, checks: failing(place, checks, "a usage limit was reached")),
+    "no-credit": ("no-credit.json", lambda place, _, checks: failing(place, checks, "credit balance")),
+    "no-such-model": ("no-such-model.json", lambda place, _, checks: failing(place, checks, "the model is unknown|model: gemini")),
 }
+
+
+# These ask again for minutes, whatever the provider says; of those that have a sandbox of their own, only codex has it on.
+LEFT_OUT = {("gemini", "limit-reached"), ("opencode", "limit-reached"),
+            ("claude", "sandboxed"), ("gemini", "sandboxed"), ("opencode", "sandboxed")}
 
 
 def main():
@@ -162,11 +177,14 @@ def main():
     options.kit, options.cache, options.bin = (path.resolve() for path in (options.kit, options.cache, options.bin))
     # Not below /tmp: some sandboxes let an agent write there, so it would prove less.
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=options.cache))
-    broken = 0
+    broken, played = 0, 0
     for agent in options.agents:
         checks = Checks(agent)
         for name in options.case or CASES:
+            if (agent, name) in LEFT_OUT:
+                continue
             script, play = CASES[name]
+            played += 1
             folder = scratch / f"{agent}-{name}"
             folder.mkdir()
             begun = time.monotonic()
@@ -179,6 +197,8 @@ def main():
             print(f"  {agent}: {name}, {time.monotonic() - begun:.1f} s", flush=True)
         broken += checks.broken
         print(f"{agent}: {checks.held} checks hold, {checks.broken} are broken", flush=True)
+    if not played:
+        sys.exit("no case was played")
     if options.keep or broken:
         print(f"kept: {scratch}")
     else:

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-use crate::wait;
+use crate::{schema, wait};
 
 /// The variable that stands a command in for the agent.
 const AGENT_VAR: &str = "RATCHET_BATCH_AGENT_CMD";
@@ -97,13 +97,15 @@ impl Call {
             .stderr(stderr.try_clone().expect("a descriptor"))
             .process_group(0)
             .spawn()
-            .unwrap_or_else(|error| panic!("cannot start {}: {error}", self.shown()));
+            .unwrap_or_else(|error| {
+                panic!("cannot start {}: {error}", self.words_as_text().join(" "))
+            });
         Running {
             child,
             stdout,
             stderr,
             started: Instant::now(),
-            shown: self.shown(),
+            words: self.words_as_text(),
             status: None,
         }
     }
@@ -154,8 +156,8 @@ impl Call {
         self
     }
 
-    fn shown(&self) -> String {
-        self.words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    fn words_as_text(&self) -> Vec<String> {
+        self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 }
 
@@ -166,7 +168,7 @@ pub struct Running {
     stdout: File,
     stderr: File,
     started: Instant,
-    shown: String,
+    words: Vec<String>,
     status: Option<ExitStatus>,
 }
 
@@ -182,7 +184,7 @@ impl Running {
     /// When it has ended already.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
-        assert!(self.status.is_none(), "{} has ended already", self.shown);
+        assert!(self.status.is_none(), "{} has ended already", self.words.join(" "));
         kill_process(Pid::from_child(&self.child), signal).expect("our own child takes a signal");
     }
 
@@ -208,7 +210,7 @@ impl Running {
         let ended = wait::within(wait::DEADLINE, || self.has_ended());
         let (stdout, stderr) = (read_all(&mut self.stdout), read_all(&mut self.stderr));
         let finished = Finished {
-            shown: self.shown.clone(),
+            words: self.words.clone(),
             code: self.status.and_then(|status| status.code()),
             signal: self.status.and_then(|status| status.signal()),
             stdout,
@@ -232,7 +234,7 @@ impl Drop for Running {
 /// A call that has ended.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    shown: String,
+    words: Vec<String>,
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// The signal that ended it.
@@ -266,14 +268,25 @@ impl Finished {
         self
     }
 
-    /// The one JSON document that standard output must be.
+    /// The one JSON document that standard output must be; it must fit the schema of its command.
     ///
     /// # Panics
-    /// When it is not.
+    /// When it is not or does not.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.stdout)
-            .unwrap_or_else(|error| panic!("not one document ({error}):\n{self}"))
+        let document = serde_json::from_slice(&self.stdout)
+            .unwrap_or_else(|error| panic!("not one document ({error}):\n{self}"));
+        if let Some(name) = schema::name_for(self.arguments()) {
+            let problems = schema::problems(name, &document);
+            assert!(problems.is_empty(), "no {name}.json: {problems:#?}\n{self}");
+        }
+        document
+    }
+
+    /// What stood after `ratchet` on the command line.
+    pub fn arguments(&self) -> &[String] {
+        let program = self.words.iter().rposition(|word| word.ends_with("/ratchet"));
+        program.map_or(&[], |at| &self.words[at + 1..])
     }
 
     /// Demands a text on standard output.
@@ -289,7 +302,7 @@ impl Finished {
 
 impl fmt::Display for Finished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "$ {}", self.shown)?;
+        writeln!(f, "$ {}", self.words.join(" "))?;
         writeln!(f, "exit {:?}, signal {:?}, after {:?}", self.code, self.signal, self.elapsed)?;
         writeln!(f, "--- stdout\n{}", clipped(&self.stdout))?;
         write!(f, "--- stderr\n{}", clipped(&self.stderr))

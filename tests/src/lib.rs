@@ -9,6 +9,7 @@ pub mod call;
 pub mod env;
 pub mod process;
 pub mod project;
+pub mod schema;
 pub mod script;
 pub mod wait;
 

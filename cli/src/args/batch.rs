@@ -5,9 +5,10 @@ use clap::{Args, Subcommand};
 use super::{Output, Stepping};
 
 pub(crate) const EXAMPLES: &str = "\
-A batch is a folder .ratchet/batches/<name>/ with a batch.yaml: ordered phases, each with changes and a command that
-proves the phase. Every step forces one change one move on: propose, apply, verify. Nothing but the files tells how
-far a batch is, so a step can be stopped or can crash at any time, and the next one goes on from there.
+A batch is a folder .ratchet/batches/<name>/ with a batch.yaml: ordered phases, each with
+changes and a command that proves the phase. Every step forces one change one move on: propose,
+apply, verify. Nothing but the files tells how far a batch is, so a step can be stopped or can
+crash at any time, and the next one goes on from there.
 
 Examples:
   ratchet batch new shop           write a manifest to fill in
@@ -66,7 +67,8 @@ Examples:
 
     /// Run steps until one needs a person, or nothing is left
     #[command(after_long_help = "\
-Halts when a step is blocked, waits for approval, a proof-of-work fails, or nothing is ready, and says why.
+Halts when a step is blocked, waits for approval, a proof-of-work fails, nothing is ready, or a step that says it is
+complete left nothing behind and would only run again; and says why.
 
 Examples:
   ratchet batch run shop
@@ -91,7 +93,7 @@ Examples, by a person:
 
     /// Approve a step that waits for approval
     ///
-    /// The same as `ratchet batch report --change <KEY> --approve`.
+    /// The same as `ratchet batch report --change <KEY> --approve`. Refused inside an agent, as --answer and --reject are.
     #[command(after_long_help = "\
 Examples:
   ratchet batch approve shop --change add-cart")]
@@ -199,7 +201,14 @@ pub(crate) struct Run {
     /// The batch; the only one if left out
     pub(crate) name: Option<String>,
     /// Halt after this many steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ///
+    /// Without it a run halts after 10,000 steps: more than work takes, and an end to what goes round in circles.
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub(crate) max_steps: Option<u32>,
     #[command(flatten)]
     pub(crate) raise: Raise,
@@ -214,7 +223,7 @@ pub(crate) struct Report {
     /// The batch; the only one if left out
     pub(crate) name: Option<String>,
     /// Whose step: a change, a phase (decomposition) or a pull request's key
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) change: Option<String>,
     /// With --complete: ask a person to approve before the next step
     #[arg(long)]
@@ -257,7 +266,7 @@ pub(crate) struct Approve {
     /// The batch; the only one if left out
     pub(crate) name: Option<String>,
     /// Whose step: a change, a phase or a pull request's key
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) change: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,
@@ -276,7 +285,7 @@ pub(crate) struct Attach {
     /// The batch; the only one if left out
     pub(crate) name: Option<String>,
     /// Begin at this offset of the stored output instead of at its end
-    #[arg(long, value_name = "OFFSET")]
+    #[arg(long, value_name = "OFFSET", allow_negative_numbers = true)]
     pub(crate) from: Option<u64>,
 }
 
@@ -285,7 +294,7 @@ pub(crate) struct Log {
     /// The batch; the only one if left out
     pub(crate) name: Option<String>,
     /// Only steps of this change, phase or pull request
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) change: Option<String>,
     /// Print the output of this spawn
     #[arg(long, value_name = "ID")]
@@ -305,7 +314,7 @@ pub(crate) struct RerunProof {
     /// The batch; the only one if left out
     pub(crate) name: Option<String>,
     /// The phase whose proof no longer counts
-    #[arg(long, value_name = "PHASE")]
+    #[arg(long, value_name = "PHASE", allow_hyphen_values = true)]
     pub(crate) phase: Option<String>,
     #[command(flatten)]
     pub(crate) output: Output,

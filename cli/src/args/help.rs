@@ -9,7 +9,7 @@ use clap::{Command, CommandFactory as _};
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or the outcome of a step was recorded, whatever it was
-  1    nothing was done; the error says why and what to type next
+  1    it could not be done; the error says why and what to type next
   10 to 13 with --exit-code: blocked, awaiting approval, nothing ready, proof-of-work failed";
 
 /// The commands of the second group, in order.

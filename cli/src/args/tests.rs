@@ -41,6 +41,32 @@ fn a_message_may_begin_with_a_hyphen() {
 }
 
 #[test]
+fn a_key_may_begin_with_a_hyphen() {
+    let cli = parse("ratchet batch report shop --change -rf --complete done").unwrap();
+    let Command::Batch(batch::Batch::Report(report)) = cli.command else { panic!("{cli:?}") };
+    assert_eq!(report.change.as_deref(), Some("-rf"));
+    for line in ["ratchet batch approve --change --help", "ratchet batch log --change -rf"] {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn a_number_below_nothing_is_told_as_such() {
+    for line in ["ratchet batch run --max-steps -1", "ratchet batch attach --from -1"] {
+        let text = parse(line).unwrap_err().to_string();
+        assert!(text.contains("invalid value '-1'") && !text.contains("tip:"), "{text}");
+    }
+}
+
+#[test]
+fn help_can_be_asked_for_by_a_word() {
+    for line in ["ratchet help", "ratchet help batch apply", "ratchet batch help run"] {
+        let error = parse(line).unwrap_err();
+        assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{line}");
+    }
+}
+
+#[test]
 fn no_color_is_accepted_everywhere() {
     assert!(parse("ratchet --no-color batch status").unwrap().no_color);
     assert!(parse("ratchet batch status --no-color").unwrap().no_color);

@@ -11,10 +11,11 @@ mod log;
 pub(super) mod new;
 mod rerun_proof;
 mod run;
+mod running;
 mod status;
 mod view;
 
-pub(super) use apply::consent;
+pub(super) use apply::{consent, draw_park};
 
 use super::{Ended, report};
 use crate::args::batch::Batch;

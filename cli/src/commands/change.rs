@@ -7,11 +7,11 @@ use ratchet_engine::transition::Transition;
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::project::verb::Readiness;
 use ratchet_supervisor::request::{ChangeStepRequest, Leave};
+use ratchet_supervisor::store::layout::RunHome;
 
-use super::batch::consent;
-use super::{Ended, failed, open_configured, stage};
+use super::batch::{consent, draw_park};
+use super::{Ended, failed, open_configured, parsed, stage};
 use crate::args::change::{AgentRun, Move, Propose};
-use crate::diagnostic::Failure;
 use crate::exit::{CodeStyle, Exit};
 use crate::render::step::{self, Manner};
 use crate::ui::Ui;
@@ -38,7 +38,7 @@ pub(super) fn verify(args: &Move, ui: Ui) -> Ended {
 }
 
 fn moved(args: &Move, transition: Transition, manner: Manner, ui: Ui) -> Ended {
-    let change = ChangeName::parse(&args.change).map_err(|error| Failure::from_error(&error))?;
+    let change = parsed(&args.change)?;
     let readiness = if args.force { Readiness::Waived } else { Readiness::Required };
     run(
         open_configured(ui)?,
@@ -79,9 +79,14 @@ fn run(
     ui: Ui,
 ) -> Ended {
     let format = args.output.format();
+    let home = RunHome::Change(request.change.clone());
+    let looking = project.clone();
     let (result, signal) =
         stage::play(project, ui, format, async |stage| stage.change(request).await)?;
-    ui.answer(format, &result, |page| step::result(page, &result, manner))?;
+    ui.answer(format, &result, |page| {
+        step::result(page, &result, manner);
+        draw_park(page, &result, &looking, &home);
+    })?;
     Ok(match signal {
         Some(signal) => Exit::BySignal(signal),
         None => CodeStyle::of(args.stepping).exit(Exit::of_step(result.state)),

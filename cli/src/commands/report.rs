@@ -2,10 +2,10 @@
 //!
 //! These run inside agents, often: no thread, no manifest, nothing that is not needed to write one line.
 
-use ratchet_engine::name::{ChangeName, StepKey};
+use ratchet_engine::name::StepKey;
 use ratchet_supervisor::project::{Report, Reported};
 
-use super::{Ended, failed, open};
+use super::{Ended, failed, open, parsed};
 use crate::args::Format;
 use crate::args::batch::{self, ReportKind};
 use crate::args::change;
@@ -35,7 +35,7 @@ pub(crate) fn approve(args: &batch::Approve, ui: Ui) -> Ended {
 /// Reports on a change that runs outside of a batch.
 pub(crate) fn change(args: &change::Report, ui: Ui) -> Ended {
     let report = chosen(&args.kind, None)?;
-    let change = ChangeName::parse(&args.change).map_err(|error| Failure::from_error(&error))?;
+    let change = parsed(&args.change)?;
     let reported = open()?.report_change(&change, &report).map_err(failed)?;
     told(&reported, args.output.format(), ui)
 }
@@ -85,6 +85,18 @@ fn chosen(kind: &ReportKind, completion: Option<Completion>) -> Result<Report, F
         )
         .help("Nothing was recorded. Report once for each thing you have to say."));
     };
+    let decisive = match &report {
+        Report::Answer(text)
+        | Report::Reject(text)
+        | Report::Complete(text)
+        | Report::CompleteAwaitingApproval(text) => Some(text),
+        // An agent that has to stop is heard, even if it does not find words.
+        Report::Status(_) | Report::Blocker(_) | Report::NeedsInput(_) | Report::Approve => None,
+    };
+    if decisive.is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::new("The text is empty, and work goes on by what it says")
+            .help("Nothing was recorded. Say in a sentence what was done or decided."));
+    }
     match (&report, completion) {
         (Report::CompleteAwaitingApproval(_), _) | (_, None) => Ok(report),
         (_, Some(Completion::AsksForApproval)) => {
@@ -120,6 +132,17 @@ mod tests {
         assert_eq!(chosen(&one, None).unwrap(), Report::NeedsInput("which?".into()));
         assert!(key(None).is_err());
         assert!(key(Some(" ")).is_err());
+    }
+
+    #[test]
+    fn nothing_goes_on_without_a_word() {
+        let blank = || Some(" ".to_owned());
+        assert!(chosen(&ReportKind { answer: blank(), ..none() }, None).is_err());
+        assert!(chosen(&ReportKind { reject: blank(), ..none() }, None).is_err());
+        let complete = ReportKind { complete: blank(), ..none() };
+        assert!(chosen(&complete, None).is_err());
+        assert!(chosen(&complete, Some(Completion::AsksForApproval)).is_err());
+        assert!(chosen(&ReportKind { blocker: blank(), ..none() }, None).is_ok());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::num::NonZeroUsize;
 use std::pin::pin;
+use std::time::Duration;
 
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
@@ -18,13 +19,16 @@ use crate::SHIM;
 use crate::args::Format;
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
-use crate::live::{self, CtrlC};
+use crate::live::{self, CtrlC, Told};
 use crate::render::page::Tone;
 use crate::signals::{Signal, Signals};
 use crate::ui::Ui;
 
 /// A command runs one step at a time, so there is never more than one.
 const LOCAL_CAPACITY: NonZeroUsize = NonZeroUsize::MIN;
+
+/// How long a person who has signalled twice waits at most for the stop to be on disk, so that nothing goes on unseen.
+const LONGEST_ASKING: Duration = Duration::from_secs(2);
 
 /// A running supervisor and what stands between it and the person.
 pub(crate) struct Stage {
@@ -34,6 +38,7 @@ pub(crate) struct Stage {
     asked: Option<Signal>,
     ui: Ui,
     format: Format,
+    told: Told,
 }
 
 /// Starts the supervisor, has `play` use it, and ends it. Returns what `play` returns, and the signal if one came.
@@ -44,15 +49,17 @@ pub(crate) fn play<T>(
     play: impl AsyncFnOnce(&mut Stage) -> Result<T, Failure>,
 ) -> Result<(T, Option<Signal>), Failure> {
     let options = options()?;
+    // The actors share one thread, so that what one tells another never waits for a processor. Signals are this thread's.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|error| Failure::from_error(&error))?;
     runtime.block_on(async {
         let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
         let supervisor = Supervisor::start(options);
-        let mut stage = Stage { supervisor, project, signals, asked: None, ui, format };
+        let told = Told::default();
+        let mut stage = Stage { supervisor, project, signals, asked: None, ui, format, told };
         let played = play(&mut stage).await;
         let asked = stage.asked;
         played.map(|answer| (answer, asked))
@@ -87,9 +94,9 @@ impl Stage {
         work: impl AsyncFnOnce(&Supervisor, &Project, EventSink) -> Result<T, ratchet_supervisor::Error>,
     ) -> Result<T, Failure> {
         let (sink, events) = mpsc::channel(EVENT_BACKLOG);
-        let (ui, format) = (self.ui, self.format);
+        let (ui, format, told) = (self.ui, self.format, self.told.clone());
         let shown =
-            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops));
+            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops, told));
         let mut work = pin!(async {
             let done = work(&self.supervisor, &self.project, sink).await;
             // The sink is gone, so the last output is on its way; the answer comes after it.
@@ -125,15 +132,26 @@ fn options() -> Result<Options, Failure> {
     })
 }
 
-/// Asks the supervisor to stop; a second signal does not wait for that.
+/// Asks the supervisor to stop. A second signal does not wait for the step's end, only for the request to be made.
 async fn stop(supervisor: &Supervisor, signals: &mut Signals, ui: Ui, signal: Signal) {
     ui.tell(|page| {
         page.tone(Tone::Warn, format_args!("{}: stopping the step", signal.name()));
         page.tone(Tone::Dim, " (again to leave at once; the step is stopped all the same)").end();
     });
+    let mut asked = pin!(supervisor.stop_steps(reason(signal)));
     tokio::select! {
-        () = supervisor.stop_steps(StopReason::Interrupt) => {}
-        again = signals.next() => leave_at_once(again),
+        () = &mut asked => {}
+        again = signals.next() => {
+            let _asked_or_late = tokio::time::timeout(LONGEST_ASKING, asked).await;
+            leave_at_once(again);
+        }
+    }
+}
+
+fn reason(signal: Signal) -> StopReason {
+    match signal {
+        Signal::Interrupt => StopReason::Interrupt,
+        Signal::Terminate => StopReason::Terminate,
     }
 }
 

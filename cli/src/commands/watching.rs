@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use super::stage::report_lost_output;
 use crate::args::Format;
 use crate::diagnostic::Failure;
-use crate::live::{self, CtrlC};
+use crate::live::{self, CtrlC, Told};
 use crate::ui::Ui;
 
 /// Runs a future on this thread.
@@ -26,8 +26,9 @@ pub(super) fn watching<T>(
 ) -> Result<T, Failure> {
     on_this_thread(async {
         let (sink, events) = mpsc::channel(EVENT_BACKLOG);
-        let shown =
-            tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Leaves));
+        let shown = tokio::task::spawn_blocking(move || {
+            live::show(events, ui, format, CtrlC::Leaves, Told::default())
+        });
         let told = tell(sink).await;
         report_lost_output(ui, shown.await);
         told

@@ -18,7 +18,7 @@ pub(crate) fn list(page: &mut Page, rows: &[ListRow]) {
         match row {
             ListRow::Batch(batch) => self::batch(page, batch),
             ListRow::Invalid(InvalidRow { error, .. }) => {
-                page.tone(Tone::Bad, "✗ invalid: ").put(error.replace('\n', " "));
+                page.tone(Tone::Bad, "✗ invalid: ").put(in_one_line(error));
             }
         }
         page.end();
@@ -34,6 +34,16 @@ fn batch(page: &mut Page, batch: &ListedBatch) {
         batch.change_count
     ));
     page.tone(tone, state);
+}
+
+/// Keeps a table's row a row: what is wrong first, and how many more lines `validate` has.
+fn in_one_line(error: &str) -> String {
+    let mut lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = [lines.next(), lines.next()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    match lines.count() {
+        0 => first,
+        more => format!("{first} (and {more} more)"),
+    }
 }
 
 fn name(row: &ListRow) -> &str {
@@ -71,7 +81,7 @@ mod tests {
             ListRow::Invalid(InvalidRow {
                 name: BatchName::parse("b").unwrap(),
                 status: "invalid",
-                error: "Invalid batch manifest:\n  phases: expected a list".into(),
+                error: "Invalid batch manifest:\n  phases: expected a list\n  x: y\n  z: z".into(),
             }),
             listed("shop", 4, Progress { total: 12, completed: 5 }),
         ];
@@ -79,7 +89,7 @@ mod tests {
         list(&mut page, &rows);
         insta::assert_snapshot!(page.finish(), @r"
         atelier  ────────────────────   0%  1 change  in-progress
-        b        ✗ invalid: Invalid batch manifest:   phases: expected a list
+        b        ✗ invalid: Invalid batch manifest: phases: expected a list (and 2 more)
         shop     ████████░░░░░░░░░░░░  42%  4 changes  in-progress
         ");
         assert_fits("list", &Batches { batches: rows });

@@ -25,12 +25,13 @@ pub(crate) fn posture(page: &mut Page, settings: &Settings) {
     }
 }
 
-/// Draws the settings in force, each with where it comes from.
+/// Draws the settings in force, each with where it comes from. `timeout_now` is the one of the environment.
 pub(crate) fn settings(
     page: &mut Page,
     batch: Option<&BatchName>,
     settings: &Settings,
     enforcement: &[Enforcement],
+    timeout_now: Option<u64>,
 ) {
     match batch {
         Some(batch) => page.tone(Tone::Heading, format_args!("Settings of batch {batch}")),
@@ -39,6 +40,13 @@ pub(crate) fn settings(
     page.end();
     for key in Key::ALL.into_iter().filter(|key| *key != Key::Permissions) {
         row(page, settings, key);
+        if let (Key::AgentTimeoutMs, Some(ms)) = (key, timeout_now) {
+            page.tone(
+                Tone::Warn,
+                format_args!("    RATCHET_AGENT_TIMEOUT_MS={ms} is in force instead"),
+            );
+            page.end();
+        }
     }
     page.gap();
     isolation(page, settings);

@@ -1,10 +1,12 @@
 //! `batch status` as text, and the lines it shares with `batch view`: parks and what comes next
 //! (spec `batch-status-and-selection` 2.5 and 7.1).
 
-use ratchet_engine::name::{BatchName, ChangeName};
+use ratchet_engine::name::{BatchName, ChangeName, PhaseName, StepKey};
 use ratchet_engine::park::ParkKind;
+use ratchet_engine::report::Channel;
 use ratchet_engine::status::{
-    BatchState, BatchStatus, ChangeState, ChangeStatus, Next, ParkView, PhaseState, PhaseStatus,
+    BatchState, BatchStatus, ChangeState, ChangeStatus, DuePullRequest, Next, ParkView, PhaseState,
+    PhaseStatus,
 };
 
 use super::bar::percent;
@@ -38,6 +40,12 @@ pub(crate) fn no_changes(page: &mut Page, batch: &BatchStatus) {
         ));
     }
     page.end();
+    for phase in &batch.phases {
+        if let Some(park) = &phase.parked {
+            page.put(format_args!("  Phase: {}", phase.name)).end();
+            parked(page, &batch.name, &StepKey::of_decomposition(&phase.name), park);
+        }
+    }
 }
 
 fn summary(page: &mut Page, batch: &BatchStatus) {
@@ -61,6 +69,9 @@ fn phase(page: &mut Page, batch: &BatchStatus, phase: &PhaseStatus) {
     }
     if phase.changes.is_empty() {
         page.tone(Tone::Dim, "  (not decomposed yet)").end();
+    }
+    if let Some(park) = &phase.parked {
+        parked(page, &batch.name, &StepKey::of_decomposition(&phase.name), park);
     }
 }
 
@@ -89,25 +100,26 @@ fn change(page: &mut Page, batch: &BatchName, change: &ChangeStatus) {
     }
     page.end();
     if let Some(park) = &change.parked {
-        parked(page, batch, &change.name, park);
+        parked(page, batch, &StepKey::of_change(&change.name), park);
     }
 }
 
-/// Draws why a change waits and what frees it, below the change.
-pub(crate) fn parked(page: &mut Page, batch: &BatchName, change: &ChangeName, park: &ParkView) {
+/// Draws why a step waits and what frees it, below its change, its phase or its pull request.
+pub(crate) fn parked(page: &mut Page, batch: &BatchName, key: &StepKey, park: &ParkView) {
     let waits = match park.kind {
         ParkKind::Blocked => "⚠ blocked: ",
         ParkKind::AwaitingApproval => "⏸ awaiting approval: ",
     };
     page.put("      ").tone(Tone::Warn, waits).put(indented(&park.reason));
     page.end().put("      ");
-    let report = |flag| {
-        let (batch, change) = (quoted(batch.as_str()), quoted(change.as_str()));
-        format!("ratchet batch report {batch} --change {change} {flag}")
-    };
+    let report = |flag| format!("{} {flag}", Channel::Batch(batch).report(key));
     match (park.kind, &park.answer, &park.feedback, park.approved) {
         (ParkKind::Blocked, Some(answer), _, _) => {
             page.tone(Tone::Good, "answered: ").put(indented(answer));
+        }
+        (ParkKind::Blocked, None, _, _) if park.retry => {
+            let batch = quoted(batch.as_str());
+            page.tone(Tone::Dim, format_args!("run it again: ratchet batch apply {batch}"));
         }
         (ParkKind::Blocked, None, _, _) => {
             page.tone(Tone::Dim, format_args!("answer it: {}", report("--answer \"…\"")));
@@ -129,6 +141,9 @@ pub(crate) fn parked(page: &mut Page, batch: &BatchName, change: &ChangeName, pa
 
 /// Draws what comes next.
 pub(crate) fn next(page: &mut Page, batch: &BatchStatus) {
+    if let Some(due) = &batch.pull_request {
+        return pull_request(page, &batch.name, due);
+    }
     match (&batch.next, batch.status) {
         (Some(Next::Change { phase, change }), _) => {
             page.tone(Tone::Busy, "Next: ").put(format_args!("{change} (phase {phase})"));
@@ -143,10 +158,40 @@ pub(crate) fn next(page: &mut Page, batch: &BatchStatus) {
             page.tone(Tone::Good, "All changes done.");
         }
         (None, BatchState::Empty | BatchState::Pending | BatchState::InProgress) => {
-            page.tone(Tone::Warn, "No ready step. Everything is blocked, gated, or parked.");
+            match unproven(batch) {
+                Some(phase) => page.tone(
+                    Tone::Warn,
+                    format_args!(
+                        "No ready step: the proof-of-work of phase {phase} failed. When it is mended: \
+                         ratchet batch rerun-proof {} --phase {}",
+                        quoted(batch.name.as_str()),
+                        quoted(phase.as_str())
+                    ),
+                ),
+                None => {
+                    page.tone(Tone::Warn, "No ready step. Everything is blocked, gated, or parked.")
+                }
+            };
         }
     }
     page.end();
+}
+
+/// Draws the pull request that is left when every change is done.
+fn pull_request(page: &mut Page, batch: &BatchName, due: &DuePullRequest) {
+    page.tone(Tone::Good, "All changes done.").end();
+    page.tone(Tone::Busy, if due.held { "Pull request: " } else { "Next: pull request " });
+    page.put(format_args!("{} ({})", due.key, names(&due.changes))).end();
+    if let Some(park) = &due.parked {
+        parked(page, batch, &due.key, park);
+    }
+}
+
+/// The last phase, if its proof-of-work is all that a batch without a next step can be waiting for.
+fn unproven(batch: &BatchStatus) -> Option<&PhaseName> {
+    let worked_off = |phase: &PhaseStatus| !phase.changes.is_empty() && phase.gated_by.is_none();
+    let all_done = batch.done_count == batch.change_count && batch.phases.iter().all(worked_off);
+    batch.phases.last().filter(|_| all_done).map(|phase| &phase.name)
 }
 
 /// Gives the colour and the word of a batch's state.

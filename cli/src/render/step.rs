@@ -1,8 +1,10 @@
 //! How a step ended, as text (spec `batch-status-and-selection` 6.3 to 6.7).
 
 use ratchet_engine::outcome::{StepResult, StepState};
-use ratchet_engine::report::{ApplyReport, ParkedReport, ProofReport, Waiting};
+use ratchet_engine::park::{Park, Standing};
+use ratchet_engine::report::{ApplyReport, Channel, ParkedReport, ProofReport, Waiting, hint};
 use ratchet_engine::settings::ProofPolicy;
+use ratchet_engine::shell::quoted;
 
 use super::page::{Page, Tone};
 
@@ -30,8 +32,9 @@ pub(crate) fn result(page: &mut Page, result: &StepResult, manner: Manner) {
         Manner::Apply => ("Applied:", "change advanced through apply"),
         Manner::Verify => ("Verified:", "change verified"),
     };
+    let title = if result.ran() { title } else { "Not started:" };
     page.tone(Tone::Heading, title).put(format_args!(" {}", result.change));
-    if manner == Manner::Batch {
+    if manner == Manner::Batch || !result.ran() {
         page.put(format_args!(" ({})", result.transition));
     }
     page.end();
@@ -39,6 +42,22 @@ pub(crate) fn result(page: &mut Page, result: &StepResult, manner: Manner) {
     for note in &result.notes {
         page.tone(Tone::Dim, format_args!("  note: {note}")).end();
     }
+}
+
+/// Draws what a step that has just halted waits for, below how it ended.
+pub(crate) fn waits(page: &mut Page, result: &StepResult, park: &Park, channel: Channel<'_>) {
+    if let Some(kind) = park.transition.filter(|kind| *kind != result.transition) {
+        page.put(format_args!("It is the {kind} of '{}' that waits.", park.key)).end();
+    }
+    let way_on = match channel {
+        Channel::Batch(batch) if park.standing() == Standing::Retry => {
+            format!("run it again with `ratchet batch apply {}`", quoted(batch.as_str()))
+        }
+        Channel::OnlyBatch | Channel::Batch(_) | Channel::Alone(_) => {
+            hint(park.kind, &park.key, channel)
+        }
+    };
+    page.put(format_args!("To proceed: {way_on}")).end();
 }
 
 fn outcome(page: &mut Page, result: &StepResult, manner: Manner, success: &str) {
@@ -73,6 +92,7 @@ pub(crate) fn report(page: &mut Page, report: &ApplyReport) {
         ApplyReport::Parked(parked) => self::parked(page, parked),
         ApplyReport::NothingReady(nothing) => {
             page.put(&nothing.message).end();
+            proceed(page, nothing.hint.as_deref());
         }
         ApplyReport::Proof(proof) => self::proof(page, proof),
     }
@@ -91,10 +111,17 @@ fn proof(page: &mut Page, proof: &ProofReport) {
         (false, ProofPolicy::HardGate) => page.tone(Tone::Bad, "✗ failed"),
     };
     page.put(format_args!(" — {}", proof.detail)).end();
+    proceed(page, proof.hint.as_deref());
+}
+
+fn proceed(page: &mut Page, hint: Option<&str>) {
+    if let Some(hint) = hint {
+        page.put(format_args!("To proceed: {hint}")).end();
+    }
 }
 
 fn parked(page: &mut Page, parked: &ParkedReport) {
-    let Waiting { change, reason, hint } = &parked.first;
+    let Waiting { change, reason, hint, .. } = &parked.first;
     page.tone(Tone::Warn, format_args!("Step '{change}' did not advance"));
     page.put(format_args!(" ({reason}).")).end();
     page.put(format_args!("To proceed: {hint}")).end();

@@ -1,5 +1,6 @@
 //! `batch view` as text: bars, the runtime, parks and what is next (spec `batch-status-and-selection` 7.2).
 
+use ratchet_engine::name::StepKey;
 use ratchet_engine::settings::{Key, Settings, Word as _};
 use ratchet_engine::status::{BatchStatus, ChangeStatus};
 use ratchet_supervisor::agent::permission::Enforcement;
@@ -40,8 +41,11 @@ pub(crate) fn view(
         for change in &phase.changes {
             self::change(page, change);
             if let Some(park) = &change.parked {
-                parked(page, &batch.name, &change.name, park);
+                parked(page, &batch.name, &StepKey::of_change(&change.name), park);
             }
+        }
+        if let Some(park) = &phase.parked {
+            parked(page, &batch.name, &StepKey::of_decomposition(&phase.name), park);
         }
     }
     page.gap();

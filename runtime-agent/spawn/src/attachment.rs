@@ -123,3 +123,67 @@ impl Attachment {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::SpawnId;
+    use crate::request::{Limits, Request, Stdin};
+    use crate::spool::{OPENING, Stream, encode_header};
+
+    fn asked(root: &std::path::Path, id: &str) -> SpawnDir {
+        let request = Request {
+            id: SpawnId::parse(id).unwrap(),
+            argv: vec!["true".into()],
+            cwd: "/".into(),
+            stdin: Stdin::Null,
+            limits: Limits::default(),
+        };
+        SpawnDir::create(root, &request).unwrap()
+    }
+
+    fn print(spool: &mut File, word: &[u8]) {
+        spool.write_all(&encode_header(Stream::Stdout, word.len(), 0)).unwrap();
+        spool.write_all(word).unwrap();
+    }
+
+    async fn hear(attachment: &mut Attachment) -> Vec<u8> {
+        let heard = tokio::time::timeout(Duration::from_secs(20), attachment.next()).await;
+        match heard.expect("output that nobody hears").unwrap() {
+            Event::Frame(frame) => frame.bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The spool may come into being between any two calls of the first look. No call waits, so many rounds are quick.
+    #[tokio::test]
+    async fn output_is_heard_when_it_comes_however_the_first_look_falls_on_its_beginning() {
+        let root = tempfile::tempdir().unwrap();
+        for round in 0..1000 {
+            let dir = asked(root.path(), &round.to_string());
+            let mut attachment = Attachment::open(&dir, Position::START).unwrap();
+            let (here, file) = (Arc::new(AtomicBool::new(false)), dir.spool_file());
+            let there = Arc::clone(&here);
+            let shim = std::thread::spawn(move || {
+                while !there.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                // Each round begins a little later in the look.
+                (0..round * 4).for_each(|_| std::hint::spin_loop());
+                let mut spool = File::create(file).unwrap();
+                spool.write_all(OPENING).unwrap();
+                print(&mut spool, b"one");
+                spool
+            });
+            here.store(true, Ordering::Release);
+            assert_eq!(hear(&mut attachment).await, b"one");
+            print(&mut shim.join().unwrap(), b"two");
+            assert_eq!(hear(&mut attachment).await, b"two");
+        }
+    }
+}

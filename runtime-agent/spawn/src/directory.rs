@@ -15,6 +15,7 @@
 //!   shim.log       the shim's own complaints
 //! ```
 
+use std::ffi::CStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -30,6 +31,10 @@ use crate::request::{RawText, Request, Stdin, StoredRequest, StoredStdin};
 
 /// The version of the files' format.
 pub(crate) const FORMAT: u32 = 1;
+
+const TOMBSTONE: &str = "abandoned";
+const SPOOL: &str = "spool";
+const EXIT: &str = "exit.json";
 
 /// The folder of one spawn, known to be there when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,6 +153,11 @@ impl SpawnDir {
         self.path.join("shim.log")
     }
 
+    /// Tells whether a file of this name, when it comes, changes what a watcher has to tell: output, or an end.
+    pub(crate) fn is_telling(name: &CStr) -> bool {
+        [SPOOL, EXIT, TOMBSTONE].iter().any(|telling| telling.as_bytes() == name.to_bytes())
+    }
+
     pub(crate) fn request_file(&self) -> PathBuf {
         self.path.join("request.json")
     }
@@ -169,7 +179,7 @@ impl SpawnDir {
     }
 
     pub(crate) fn tombstone_file(&self) -> PathBuf {
-        self.path.join("abandoned")
+        self.path.join(TOMBSTONE)
     }
 
     pub(crate) fn started_file(&self) -> PathBuf {
@@ -181,11 +191,11 @@ impl SpawnDir {
     }
 
     pub(crate) fn spool_file(&self) -> PathBuf {
-        self.path.join("spool")
+        self.path.join(SPOOL)
     }
 
     pub(crate) fn exit_file(&self) -> PathBuf {
-        self.path.join("exit.json")
+        self.path.join(EXIT)
     }
 }
 

@@ -1,34 +1,20 @@
-//! The stray hunt: finds every process that belongs to a spawn, asks it to go, kills it, and makes sure.
+//! The stray hunt: asks everything that belongs to a spawn to go, kills what does not, and makes sure.
 //! Used by the shim after every end, and by whoever finds a spawn lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::cgroup::Leaf;
-use crate::id::SpawnId;
-use crate::process::{self, Life, Process};
+use crate::process::{self, Process};
+use crate::quarry::Quarry;
 use crate::record::{Fate, Stray, Tie};
-use crate::standing::ProcessName;
 
 /// How long killed processes are waited for. Only one that hangs in the kernel takes longer than a moment.
 const KILL_WAIT: Duration = Duration::from_secs(2);
-
-/// What is hunted.
-#[derive(Debug)]
-pub(crate) struct Quarry<'a> {
-    pub(crate) id: &'a SpawnId,
-    /// The shim, whose descendants all belong to the spawn; `None` when it is dead and they are anybody's children.
-    pub(crate) shim: Option<i32>,
-    /// The agent, whose number is that of its session.
-    pub(crate) agent: Option<ProcessName>,
-    pub(crate) cgroup: Option<&'a Leaf>,
-    /// Nothing of the spawn started before this, in clock ticks since boot.
-    pub(crate) since: u64,
-}
 
 /// Waits until one of the processes ends or the time comes; what else has to go on meanwhile goes on in there.
 pub(crate) type Wait<'a> = dyn FnMut(&[&OwnedFd], Instant) -> io::Result<()> + 'a;
@@ -40,110 +26,65 @@ pub(crate) fn hunt(
     patience: Instant,
     wait: &mut Wait<'_>,
 ) -> io::Result<Vec<Stray>> {
-    let mut prey: BTreeMap<(i32, u64), Prey> = BTreeMap::new();
     let give_up = patience.max(Instant::now()) + KILL_WAIT;
+    let mut hunt = Hunt::default();
     loop {
-        for (process, tie) in quarry.find()? {
-            if let std::collections::btree_map::Entry::Vacant(place) =
-                prey.entry((process.pid, process.start_time))
-                && let Some(found) = Prey::identify(&process, tie)
-            {
-                place.insert(found);
-            }
-        }
+        let found = quarry.find()?;
+        let clear = found.is_empty() && !quarry.may_have_more()?;
+        hunt.take_hold_of(found);
         let now = Instant::now();
-        let killing = now >= patience;
-        let mut alive = Vec::new();
-        for found in prey.values_mut().filter(|found| found.is_alive()) {
-            found.push(if killing { Stage::Killed } else { Stage::Asked });
-            alive.push(&found.pidfd);
-        }
+        let (stage, until) =
+            if now < patience { (Stage::Asked, patience) } else { (Stage::Killed, give_up) };
+        hunt.push(stage);
         // Last, so that what was found is known to have been killed and not to have gone by itself.
-        if killing && let Some(cgroup) = quarry.cgroup {
+        if let (Stage::Killed, Some(cgroup)) = (stage, quarry.cgroup) {
             cgroup.kill();
         }
-        if alive.is_empty() || now >= give_up {
-            return Ok(prey.into_values().map(Prey::into_stray).collect());
+        hunt.let_go_of_the_dead();
+        if (clear && hunt.prey.is_empty()) || now >= give_up {
+            return Ok(hunt.over());
         }
-        wait(&alive, if killing { give_up } else { patience })?;
+        if !hunt.prey.is_empty() {
+            let alive: Vec<&OwnedFd> = hunt.prey.values().map(|prey| &prey.pidfd).collect();
+            wait(&alive, until)?;
+        }
     }
 }
 
-impl Quarry<'_> {
-    /// Finds the living processes of the spawn, apart from the shim and the caller.
-    pub(crate) fn find(&self) -> io::Result<Vec<(Process, Tie)>> {
-        let processes = process::all()?;
-        let spared = spared(&processes, self.shim);
-        let members: BTreeSet<i32> =
-            self.cgroup.map(Leaf::members).unwrap_or_default().into_iter().collect();
-        let session = self.session(&processes);
-        let mut ties: BTreeMap<i32, Tie> = BTreeMap::new();
-        for process in &processes {
-            let tie = if members.contains(&process.pid) {
-                Tie::Cgroup
-            } else if Some(process.session) == session {
-                Tie::Session
-            } else if process.start_time >= self.since
-                && process::carries_mark(process.pid, self.id)
+#[derive(Debug, Default)]
+struct Hunt {
+    /// By number and start: the same process is never taken twice, nor another for it.
+    prey: BTreeMap<(i32, u64), Prey>,
+    gone: Vec<Stray>,
+}
+
+impl Hunt {
+    fn take_hold_of(&mut self, found: Vec<(Process, Tie)>) {
+        for (process, tie) in found {
+            let name = (process.pid, process.start_time);
+            if !self.prey.contains_key(&name)
+                && let Some(prey) = Prey::identify(process, tie)
             {
-                Tie::Mark
-            } else {
-                continue;
-            };
-            ties.insert(process.pid, tie);
-        }
-        for descendant in descendants(&processes, self.shim.iter().chain(ties.keys()).copied()) {
-            ties.insert(descendant, Tie::Descent);
-        }
-        let tied = |process: Process| Some((ties.get(&process.pid).copied()?, process));
-        Ok(processes
-            .into_iter()
-            .filter(|process| process.life == Life::Alive && !spared.contains(&process.pid))
-            .filter_map(tied)
-            .map(|(tie, process)| (process, tie))
-            .collect())
-    }
-
-    /// Gives the agent's session, unless its number has gone to somebody else.
-    fn session(&self, processes: &[Process]) -> Option<i32> {
-        let agent = self.agent?;
-        let same =
-            |process: &Process| process.pid != agent.pid || process.start_time == agent.start_time;
-        processes.iter().all(same).then_some(agent.pid)
-    }
-}
-
-/// Lists who is never hunted: the caller and, where the shim is not the caller, all that the caller runs under.
-fn spared(processes: &[Process], shim: Option<i32>) -> BTreeSet<i32> {
-    let parents: BTreeMap<i32, i32> =
-        processes.iter().map(|process| (process.pid, process.parent)).collect();
-    let mut spared = BTreeSet::from([1]);
-    let mut next = i32::try_from(std::process::id()).ok();
-    while let Some(pid) = next {
-        next =
-            if spared.insert(pid) && shim != Some(pid) { parents.get(&pid).copied() } else { None };
-    }
-    spared
-}
-
-/// Finds all that descends from some processes, without these.
-fn descendants(processes: &[Process], from: impl Iterator<Item = i32>) -> Vec<i32> {
-    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
-    for process in processes {
-        children.entry(process.parent).or_default().push(process.pid);
-    }
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut open: Vec<i32> = from.collect();
-    while let Some(parent) = open.pop() {
-        for child in children.get(&parent).into_iter().flatten() {
-            if seen.insert(*child) {
-                found.push(*child);
-                open.push(*child);
+                self.prey.insert(name, prey);
             }
         }
     }
-    found
+
+    fn push(&mut self, stage: Stage) {
+        for prey in self.prey.values_mut() {
+            prey.push(stage);
+        }
+    }
+
+    fn let_go_of_the_dead(&mut self) {
+        let dead = self.prey.extract_if(.., |_, prey| !prey.is_alive());
+        self.gone.extend(dead.map(|(_, prey)| prey.into_gone()));
+    }
+
+    fn over(self) -> Vec<Stray> {
+        let left = self.prey.into_values().map(|prey| prey.stray);
+        self.gone.into_iter().chain(left).collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,38 +104,29 @@ struct Prey {
 
 impl Prey {
     /// Takes hold of a process; `None` if it is gone already.
-    fn identify(process: &Process, tie: Tie) -> Option<Self> {
-        let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
-        let program = process::program(process.pid);
+    fn identify(process: Process, tie: Tie) -> Option<Self> {
+        let Process { pid, start_time, comm, .. } = process;
+        let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        let program = process::program(pid);
         // The descriptor is of the process that was found only if that one is still there now.
-        let same = process::look(process.pid)?.start_time == process.start_time;
-        same.then(|| Self {
-            pidfd,
-            stray: Stray {
-                pid: process.pid,
-                comm: process.comm.clone(),
-                program,
-                found_by: tie,
-                fate: Fate::Left,
-            },
-            stage: Stage::Found,
-        })
+        let same = process::look(pid)?.start_time == start_time;
+        let stray = Stray { pid, comm, program, found_by: tie, fate: Fate::Left };
+        same.then_some(Self { pidfd, stray, stage: Stage::Found })
     }
 
     /// Asks the kernel; a zombie is not alive.
     fn is_alive(&self) -> bool {
-        let mut fds = [rustix::event::PollFd::new(&self.pidfd, rustix::event::PollFlags::IN)];
-        let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        !matches!(rustix::event::poll(&mut fds, Some(&none)), Ok(1..))
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let ended = poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&at_once));
+        !matches!(ended, Ok(1..))
     }
 
-    /// Sends the signals of a stage, once.
+    /// Sends the signals of a stage, once. A process that may not be signalled stays and is reported as left.
     fn push(&mut self, stage: Stage) {
-        if self.stage >= stage {
+        if self.stage >= stage || !self.is_alive() {
             return;
         }
         self.stage = stage;
-        // A process that may not be signalled stays alive and is reported as left.
         let _ = match stage {
             Stage::Found => Ok(()),
             // A process that was halted hears nothing until it goes on.
@@ -204,11 +136,10 @@ impl Prey {
         };
     }
 
-    fn into_stray(self) -> Stray {
-        let fate = match (self.is_alive(), self.stage) {
-            (true, _) => Fate::Left,
-            (false, Stage::Killed) => Fate::Killed,
-            (false, Stage::Found | Stage::Asked) => Fate::Obeyed,
+    fn into_gone(self) -> Stray {
+        let fate = match self.stage {
+            Stage::Killed => Fate::Killed,
+            Stage::Found | Stage::Asked => Fate::Obeyed,
         };
         Stray { fate, ..self.stray }
     }

@@ -36,10 +36,19 @@ pub(crate) fn boot_id() -> io::Result<String> {
     kernel_text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
+/// Names the pid namespace of the calling process: numbers of processes mean the same within it.
+pub(crate) fn pid_namespace() -> io::Result<String> {
+    Ok(fs::read_link("/proc/self/ns/pid")?.to_string_lossy().into_owned())
+}
+
 /// Reads a file that the kernel writes as it is read: it has no size, so room is made beforehand to read it in one go.
 pub(crate) fn kernel_text(path: impl AsRef<Path>) -> io::Result<String> {
+    let path = path.as_ref();
     let mut text = String::with_capacity(16 * 1024);
-    File::open(path)?.read_to_string(&mut text)?;
+    File::open(path).and_then(|mut file| file.read_to_string(&mut text)).map_err(|error| {
+        // Whoever reads this in a container's log should see that `/proc` is missing.
+        io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display()))
+    })?;
     Ok(text)
 }
 

@@ -1,7 +1,7 @@
 //! The shim: runs one command, keeps its output, ends it in time, leaves nothing behind and says how it went.
 //!
 //! It is small, synchronous and single-threaded, and it reads nothing of the environment it passes on.
-//! This file takes a spawn up, or not; [`session`] is its life.
+//! This file takes a spawn up, or not; `session` is its life.
 
 mod agent;
 mod limits;

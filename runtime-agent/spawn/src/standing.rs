@@ -52,6 +52,8 @@ pub struct Started {
     pub started_at: u64,
     /// The boot of the machine.
     pub boot_id: String,
+    /// Where the process numbers below hold: the shim's pid namespace, as the kernel calls it.
+    pub pid_namespace: String,
     /// The shim.
     pub shim: ProcessName,
     /// The agent; absent until it runs.

@@ -33,10 +33,13 @@ pub fn request_stop(dir: &SpawnDir, request: &StopRequest) -> io::Result<()> {
 fn ring(dir: &SpawnDir) -> io::Result<()> {
     let no_wait = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     match private().write(true).custom_flags(no_wait).open(dir.bell_file()) {
-        // A full pipe has rung already.
         Ok(mut bell) => match bell.write(&[1]) {
-            Err(full) if full.kind() != io::ErrorKind::WouldBlock => Err(full),
-            _ => Ok(()),
+            Ok(_) => Ok(()),
+            // A full pipe has rung already; a broken one had a listener that has just ended.
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::BrokenPipe => Ok(()),
+                _ => Err(error),
+            },
         },
         Err(deaf) if deaf.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Ok(()),
         Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::cgroup::Leaf;
 use crate::directory::SpawnDir;
-use crate::hunt::{Quarry, hunt};
+use crate::hunt::hunt;
+use crate::id::SpawnId;
+use crate::process::pid_namespace;
+use crate::quarry::{Quarry, Seeker};
 use crate::record::Stray;
 use crate::standing::{Lost, Standing, probe, started};
 use crate::wait::wait_for_any;
@@ -25,10 +28,12 @@ pub fn end_strays(dir: &SpawnDir) -> io::Result<Vec<Stray>> {
     }
     let Some(started) = started(dir) else { return Ok(Vec::new()) };
     let cgroup = started.cgroup.map(Leaf::at);
+    // The numbers of a container's processes mean nothing outside.
+    let numbers_hold = started.pid_namespace == pid_namespace()?;
     let quarry = Quarry {
         id: dir.id(),
-        shim: None,
-        agent: started.agent,
+        seeker: Seeker::Other,
+        agent: started.agent.filter(|_| numbers_hold),
         cgroup: cgroup.as_ref(),
         since: started.shim.start_time,
     };
@@ -38,4 +43,15 @@ pub fn end_strays(dir: &SpawnDir) -> io::Result<Vec<Stray>> {
         cgroup.remove();
     }
     Ok(strays)
+}
+
+/// Ends every process that carries the mark of a spawn whose folder is gone, and says which they were. A shim that still
+/// lives carries no mark: it notices that its agent is gone and records the end.
+///
+/// # Errors
+/// The kernel's, when processes cannot be looked for.
+pub fn end_marked(id: &SpawnId) -> io::Result<Vec<Stray>> {
+    let quarry = Quarry { id, seeker: Seeker::Other, agent: None, cgroup: None, since: 0 };
+    let mut wait = |ending: &[&OwnedFd], until: Instant| wait_for_any(ending, until);
+    hunt(&quarry, Instant::now() + PATIENCE, &mut wait)
 }

@@ -185,7 +185,11 @@ impl Hub {
         let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
         loop {
             match events.next() {
-                Ok(event) => self.pass_on(event.wd(), event.events()),
+                Ok(event) if event.file_name().is_none_or(SpawnDir::is_telling) => {
+                    self.pass_on(event.wd(), event.events());
+                }
+                // The shim prepares its files beside their places, and says things that nobody here waits for.
+                Ok(_) => {}
                 Err(Errno::INTR) => {}
                 // The descriptor is ours and a notifier: this cannot happen, and without it everyone must look.
                 Err(_) => return self.wake_all(),

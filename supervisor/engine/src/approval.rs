@@ -112,7 +112,7 @@ mod tests {
     fn park(kind: ParkKind, transition: StepKind) -> Park {
         let key = StepKey::from_text("api");
         let reason = "Ready for archive.".to_owned();
-        NewPark { key, kind, reason, transition }.at(Timestamp::from_unix_ms(0))
+        NewPark { key, kind, reason, transition, retry: false }.at(Timestamp::from_unix_ms(0))
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 use crate::manifest::{ChangeIntent, Phase};
-use crate::name::ChangeName;
+use crate::name::{ChangeName, PhaseName};
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +38,41 @@ pub enum DagError {
         /// All changes that can never start, sorted.
         members: Vec<ChangeName>,
     },
+}
+
+/// A [`DagError`] with its phase and its place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("phase '{phase}': {error}{}", located(.place))]
+pub struct Misordered {
+    /// The phase.
+    pub phase: PhaseName,
+    /// What is wrong with it.
+    pub error: DagError,
+    /// Where the change begins that has the problem, or the first of them: line and column, from 1.
+    pub place: Option<(u32, u32)>,
+}
+
+/// As [`check`], with places.
+#[must_use]
+pub fn misordered(phase: &Phase) -> Vec<Misordered> {
+    let located = |error: DagError| Misordered {
+        phase: phase.name.clone(),
+        place: place(phase, &error),
+        error,
+    };
+    check(phase).into_iter().map(located).collect()
+}
+
+fn place(phase: &Phase, error: &DagError) -> Option<(u32, u32)> {
+    let mut changes = phase.changes.iter();
+    let change = match error {
+        DagError::Duplicate { name } => changes.filter(|change| change.name == *name).nth(1),
+        DagError::UnknownReference { change: name, .. } => {
+            changes.find(|change| change.name == *name)
+        }
+        DagError::Cycle { members } => changes.find(|change| members.contains(&change.name)),
+    };
+    change?.place
 }
 
 /// Finds everything that is wrong with the `after`s of one phase: first duplicates, then unknown references in file
@@ -155,6 +190,10 @@ fn sort(phase: &Phase) -> Vec<&ChangeName> {
         }
     }
     sorted
+}
+
+fn located(place: &Option<(u32, u32)>) -> String {
+    place.map(|(line, column)| format!(" (line {line}, column {column})")).unwrap_or_default()
 }
 
 fn joined(members: &[ChangeName]) -> String {

@@ -6,7 +6,7 @@ mod standalone;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dag::DagError;
+use crate::dag::Misordered;
 use crate::manifest::{Phase, ProofOfWork};
 use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
 use crate::park::Park;
@@ -19,7 +19,7 @@ use crate::transition::{StepKind, Transition};
 ///
 /// # Errors
 /// Refuses a phase whose changes cannot be ordered.
-pub fn decide(snapshot: &Snapshot) -> Result<Plan, DagError> {
+pub fn decide(snapshot: &Snapshot) -> Result<Plan, Misordered> {
     Ok(decide_by(snapshot, &status::derive(snapshot)?))
 }
 
@@ -164,6 +164,8 @@ pub enum Idle {
     Done,
     /// A phase is held by a failed proof; the text says which and why.
     FailedProof {
+        /// The phase whose proof it is.
+        phase: PhaseName,
         /// What [`crate::gate`] says.
         gated_by: String,
     },

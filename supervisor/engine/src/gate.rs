@@ -46,6 +46,16 @@ pub fn failed_proof(phase: &PhaseName, journal: &JournalView) -> Option<Shut> {
     Some(Shut::FailedProof { phase: phase.clone(), detail: record.detail.clone() })
 }
 
+impl Shut {
+    /// Returns the phase that keeps the other one shut.
+    #[must_use]
+    pub fn phase(&self) -> &PhaseName {
+        match self {
+            Self::Unfinished { phase } | Self::FailedProof { phase, .. } => phase,
+        }
+    }
+}
+
 impl fmt::Display for Shut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

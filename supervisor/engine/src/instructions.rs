@@ -1,5 +1,6 @@
 //! The text an agent is given (spec `agents-and-runtimes` 6). It orders one step, says where it stands and how to report;
-//! how the step is done is in the project's own command, to which it delegates. It names no coding agent, and asks for no
+//! how the step is done is in the project's own command, to which it delegates. Its prose names no coding agent (the path of
+//! a command's file may), and it asks for no
 //! command with a substitution in it, which some agents refuse to run.
 
 mod channel;
@@ -18,6 +19,8 @@ use crate::transition::Transition;
 pub struct Wording<'a> {
     /// How the agent calls the step's command, such as `/rct:apply`.
     pub token: &'a str,
+    /// Where that command's text is, as the agent sees it, for one that knows no commands; `None` if there is no file.
+    pub file: Option<&'a str>,
     /// What starts this program: `ratchet`, or its absolute path when the agent would not find it.
     pub ratchet: &'a str,
     /// How a proposal cuts its work.
@@ -155,6 +158,13 @@ fn invocation(step: &Step, wording: &Wording<'_>) -> String {
     text.push('\n');
     for line in line.lines() {
         let _ = write!(text, "\n    {line}");
+    }
+    if let Some(file) = wording.file {
+        let _ = write!(
+            text,
+            "\n\nIf you have no such command, read this file and do what it says; what stands after the \
+             command's own name are its arguments:\n\n    {file}"
+        );
     }
     text
 }

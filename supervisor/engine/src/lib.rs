@@ -16,6 +16,7 @@ pub mod approval;
 pub mod change;
 pub mod dag;
 pub mod decide;
+pub mod feature;
 pub mod fold;
 pub mod gate;
 pub mod halt;
@@ -35,6 +36,7 @@ pub mod shell;
 #[cfg(test)]
 mod sketch;
 pub mod snapshot;
+pub mod stall;
 pub mod status;
 pub mod time;
 pub mod transition;

@@ -56,6 +56,9 @@ pub struct ChangeIntent {
     pub after: Vec<ChangeName>,
     /// The definition of done.
     pub done: String,
+    /// Where it begins in the file, if it comes from one: line and column, from 1.
+    #[serde(skip)]
+    pub place: Option<(u32, u32)>,
 }
 
 /// The command that proves a phase.
@@ -79,11 +82,13 @@ pub enum ProofKind {
     Blackbox,
 }
 
+const NOT_YAML: &str = "Failed to parse batch manifest YAML";
+
 /// Says why a text is no manifest. The texts are those of spec 2.1, so the cause is in them.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ManifestError {
     /// The text is not YAML.
-    #[error("Failed to parse batch manifest YAML: {0}")]
+    #[error("{NOT_YAML}: {0}")]
     NotYaml(YamlError),
     /// The document is no map.
     #[error("Batch manifest must be a YAML object")]
@@ -153,7 +158,13 @@ impl ManifestError {
     /// Gives what is wrong as a list, each with its place, as `ratchet validate` prints it.
     #[must_use]
     pub fn into_issues(self) -> Vec<Issue> {
-        let message = self.to_string();
+        // Its place is said by members of its own.
+        let message = match &self {
+            Self::NotYaml(error) => format!("{NOT_YAML}: {}", error.problem),
+            Self::NotAMap | Self::Invalid { .. } | Self::UnsupportedProof { .. } => {
+                self.to_string()
+            }
+        };
         let one =
             |path: &str, line, column| vec![Issue { path: path.to_owned(), message, line, column }];
         match self {

@@ -22,6 +22,12 @@ pub enum NameError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// The name is that of the folder of archived things.
+    #[error("'{name}' is the folder of what has been archived; choose another name")]
+    Reserved {
+        /// The refused text.
+        name: String,
+    },
     /// The text is not kebab-case, which new names must be.
     #[error("'{name}': {why}")]
     NotKebab {
@@ -39,6 +45,32 @@ macro_rules! text_newtype {
         #[serde(transparent)]
         pub struct $name(String);
 
+        text_access! { $name }
+    };
+}
+
+/// As `text_newtype`, for what has a rule: a file that breaks it cannot be read into such a value either.
+macro_rules! checked_newtype {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(String);
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::parse(&text)
+            }
+        }
+
+        text_access! { $name }
+    };
+}
+
+macro_rules! text_access {
+    ($name:ident) => {
         impl $name {
             /// Returns the text.
             #[must_use]
@@ -69,15 +101,16 @@ macro_rules! text_newtype {
 
 macro_rules! folder_name {
     ($(#[$doc:meta])* $name:ident) => {
-        text_newtype! { $(#[$doc])* $name }
+        checked_newtype! { $(#[$doc])* $name }
 
         impl $name {
             /// Parses a name that will be a folder.
             ///
             /// # Errors
-            /// Refuses empty text, `.`, `..`, path separators and control characters.
+            /// Refuses empty text, `.`, `..`, path separators, control characters and the archive's own name.
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 check_folder(text)?;
+                check_reserved(text)?;
                 Ok(Self(text.to_owned()))
             }
 
@@ -87,6 +120,7 @@ macro_rules! folder_name {
             /// Names the rule that the text breaks.
             pub fn parse_new(text: &str) -> Result<Self, NameError> {
                 check_kebab(text)?;
+                check_reserved(text)?;
                 Ok(Self(text.to_owned()))
             }
         }
@@ -116,7 +150,7 @@ folder_name! {
     /// Names a change: the folder under `.ratchet/changes/`.
     ChangeName
 }
-text_newtype! {
+checked_newtype! {
     /// Names a phase of a batch. A phase has no folder, so any text but the empty one will do.
     PhaseName
 }
@@ -124,7 +158,7 @@ text_newtype! {
     /// Names a coding agent, the part of a spec before the first colon.
     AgentName
 }
-text_newtype! {
+checked_newtype! {
     /// Identifies one spawn for ever; also the name of its folder.
     SpawnId
 }
@@ -191,13 +225,19 @@ impl StepKey {
     /// Gives the key of the pull request over a whole batch.
     #[must_use]
     pub fn of_pull_request(batch: &BatchName) -> Self {
-        Self(format!("pr:{batch}"))
+        Self(format!("{PULL_REQUEST_PREFIX}{batch}"))
     }
 
     /// Gives the key of one group's pull request.
     #[must_use]
     pub fn of_group_pull_request(batch: &BatchName, group: &str) -> Self {
-        Self(format!("pr:{batch}:{group}"))
+        Self(format!("{PULL_REQUEST_PREFIX}{batch}:{group}"))
+    }
+
+    /// Says whether the key of a phase or a change of this name could be taken for that of a pull request or a proof.
+    #[must_use]
+    pub fn is_ambiguous(name: &str) -> bool {
+        name.starts_with(PULL_REQUEST_PREFIX) || name.starts_with(PROOF_PREFIX)
     }
 
     /// Returns the phase whose proof-of-work this key stands for, if it is such a key.
@@ -207,7 +247,11 @@ impl StepKey {
     }
 }
 
+/// The folder of archived batches and of archived changes; no batch or change can have this name.
+pub const ARCHIVE: &str = "archive";
+
 const PROOF_PREFIX: &str = "proof-of-work:";
+const PULL_REQUEST_PREFIX: &str = "pr:";
 
 fn check_folder(text: &str) -> Result<(), NameError> {
     let refuse = |why| Err(NameError::NotAFolder { name: text.to_owned(), why });
@@ -219,6 +263,14 @@ fn check_folder(text: &str) -> Result<(), NameError> {
         _ if text.len() > 255 => refuse("it is longer than 255 bytes"),
         _ => Ok(()),
     }
+}
+
+/// Beside every batch and every change lies the folder of those that have been archived.
+fn check_reserved(text: &str) -> Result<(), NameError> {
+    if text == ARCHIVE {
+        return Err(NameError::Reserved { name: text.to_owned() });
+    }
+    Ok(())
 }
 
 /// Checks `^[a-z][a-z0-9]*(-[a-z0-9]+)*$`, naming the first rule that is broken (spec `cli-core` 3.1).
@@ -261,6 +313,27 @@ mod tests {
             assert!(ChangeName::parse(text).is_err(), "{text:?}");
         }
         assert!(ChangeName::parse("mess.punkt Ü1").is_ok());
+    }
+
+    #[test]
+    fn nothing_can_be_called_like_the_archive_beside_it() {
+        let reserved = Err(NameError::Reserved { name: "archive".to_owned() });
+        assert_eq!(ChangeName::parse("archive"), reserved);
+        assert_eq!(ChangeName::parse_new("archive"), reserved);
+        assert!(BatchName::parse("archive").is_err());
+        assert!(BatchName::parse("archived").is_ok());
+    }
+
+    #[test]
+    fn what_is_no_name_cannot_be_read_from_a_file_either() {
+        for text in ["\"\"", "\"..\"", "\"a/b\"", "\"/etc\""] {
+            assert!(serde_json::from_str::<ChangeName>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<BatchName>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<SpawnId>(text).is_err(), "{text}");
+        }
+        assert!(serde_json::from_str::<PhaseName>("\"\"").is_err());
+        let name: ChangeName = serde_json::from_str("\"add-api\"").unwrap();
+        assert_eq!(serde_json::to_string(&name).unwrap(), "\"add-api\"");
     }
 
     #[test]

@@ -103,9 +103,11 @@ pub struct Session {
     pub before: Option<ChangeFacts>,
     /// The change after it.
     pub after: Option<ChangeFacts>,
-    /// The end of its standard output, decoded with replacement; bounded by the supervisor.
+    /// What the agent itself said of its failure, if it did; shown, never judged by.
+    pub account: Option<String>,
+    /// The head of its standard output as a person reads it, decoded with replacement; bounded by the supervisor.
     pub stdout: String,
-    /// The end of its standard error, likewise.
+    /// The head of its standard error, likewise.
     pub stderr: String,
     /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
     pub via: Option<Via>,
@@ -125,8 +127,9 @@ pub struct ModelSource {
 }
 
 /// What a session amounts to: what to record, and what to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[must_use]
+#[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// The public result.
     pub result: StepResult,
@@ -134,12 +137,24 @@ pub struct Verdict {
     pub entry_kind: EntryKind,
     /// The text of the outcome entry.
     pub entry_message: String,
-    /// The agent itself asked: it reported a blocker or wants input.
-    pub is_question: bool,
+    /// What blocked the step, if it is blocked.
+    pub blocked_by: BlockedBy,
+}
+
+/// What blocks a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BlockedBy {
+    /// The agent itself: it reported a blocker or wants input.
+    Agent,
+    /// A person, who stopped the step, or whose settings or machine kept it from starting.
+    Person,
+    /// How it ended, or what the disk shows.
+    Evidence,
 }
 
 /// The public result of one step (spec `step-and-outcome` 8).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult {
     /// How it ended.
@@ -149,33 +164,36 @@ pub struct StepResult {
     /// What kind of step it was.
     pub transition: StepKind,
     /// What must be answered; only when blocked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
     /// What must be approved; only when awaiting approval.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_request: Option<String>,
     /// More, such as the end of the transcript.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The entries the session wrote, as indices among the entries of its key; absent if nothing was spawned.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal_refs: Option<Vec<usize>>,
     /// One sentence.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub agent_override: bool,
     /// The spawn, for `batch log`; absent if nothing was spawned.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_id: Option<SpawnId>,
+    /// Set when the agent's command could not be started.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_started: bool,
     /// What else is worth knowing: strays that were ended, an agent that lingered, an approved plan that changed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 /// How a step ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepState {
     /// The step's claim held.
@@ -189,6 +207,12 @@ pub enum StepState {
 }
 
 impl StepResult {
+    /// Says whether an agent ran for it. A step that was refused, or that waits for a person, ran none.
+    #[must_use]
+    pub fn ran(&self) -> bool {
+        self.spawn_id.is_some() && !self.not_started
+    }
+
     /// Gives a result that says nothing but how a step ended.
     #[must_use]
     pub fn new(state: StepState, key: StepKey, kind: StepKind) -> Self {
@@ -203,6 +227,7 @@ impl StepResult {
             message: None,
             agent_override: false,
             spawn_id: None,
+            not_started: false,
             notes: Vec::new(),
         }
     }

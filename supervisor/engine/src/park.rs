@@ -1,10 +1,10 @@
 //! A step that waits for a person, and what frees it (spec `step-and-outcome` 4 and 5.4,
 //! `batch-status-and-selection` 6.5 and 6.6). Whether a completed step has to wait is [`crate::approval`]'s question.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::name::StepKey;
-use crate::outcome::{StepResult, StepState, Verdict};
+use crate::outcome::{BlockedBy, StepResult, StepState, Verdict};
 use crate::time::Timestamp;
 use crate::transition::StepKind;
 
@@ -27,10 +27,12 @@ pub struct Park {
     pub approved: Option<bool>,
     /// The step that was parked, so that a rejected one can run again (OQ-5). Absent in the original tool's files.
     pub transition: Option<StepKind>,
+    /// Nothing was asked: running the step again is all it takes. Absent in the original tool's files.
+    pub retry: bool,
 }
 
 /// Why a step waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParkKind {
     /// A question is open.
@@ -44,6 +46,8 @@ pub enum ParkKind {
 pub enum Standing<'a> {
     /// Nothing runs until a person acts.
     Unresolved,
+    /// Nothing was asked; it may simply run again.
+    Retry,
     /// The question was answered.
     Answered(&'a str),
     /// The result was approved.
@@ -75,6 +79,8 @@ pub struct NewPark {
     pub reason: String,
     /// The step that is parked.
     pub transition: StepKind,
+    /// Nothing was asked: running the step again is all it takes.
+    pub retry: bool,
 }
 
 impl Park {
@@ -86,6 +92,7 @@ impl Park {
     pub fn standing(&self) -> Standing<'_> {
         match (self.kind, &self.answer, &self.feedback, self.approved) {
             (ParkKind::Blocked, Some(answer), _, _) => Standing::Answered(answer),
+            (ParkKind::Blocked, None, _, _) if self.retry => Standing::Retry,
             (ParkKind::Blocked, None, _, _) => Standing::Unresolved,
             (ParkKind::AwaitingApproval, _, _, Some(true)) => Standing::Approved,
             (ParkKind::AwaitingApproval, _, Some(feedback), _) => Standing::Rejected(feedback),
@@ -113,6 +120,7 @@ impl NewPark {
             feedback: None,
             approved: None,
             transition: Some(self.transition),
+            retry: self.retry,
         }
     }
 }
@@ -121,22 +129,23 @@ impl NewPark {
 /// any other end does not, because running the verb again is the answer to it.
 pub fn park_after_alone(verdict: &Verdict) -> ParkChange {
     match verdict.result.state {
-        StepState::Blocked if !verdict.is_question => ParkChange::Clear,
+        StepState::Blocked if verdict.blocked_by != BlockedBy::Agent => ParkChange::Clear,
         StepState::Blocked
         | StepState::AwaitingApproval
         | StepState::Advanced
-        | StepState::NothingReady => park_after(&verdict.result),
+        | StepState::NothingReady => park_after(&verdict.result, verdict.blocked_by),
     }
 }
 
 /// Says what a result does to the park of its step (spec `batch-status-and-selection` 6.6).
-pub fn park_after(result: &StepResult) -> ParkChange {
+pub fn park_after(result: &StepResult, blocked_by: BlockedBy) -> ParkChange {
     let park = |kind, reason: Option<&String>, otherwise: &str| {
         ParkChange::Set(NewPark {
             key: result.change.clone(),
             kind,
             reason: reason.map_or_else(|| otherwise.to_owned(), Clone::clone),
             transition: result.transition,
+            retry: kind == ParkKind::Blocked && blocked_by == BlockedBy::Person,
         })
     };
     match result.state {
@@ -159,6 +168,7 @@ mod tests {
             kind,
             reason: "which port?".to_owned(),
             transition: StepKind::Apply,
+            retry: false,
         }
         .at(Timestamp::from_unix_ms(0))
     }
@@ -170,6 +180,22 @@ mod tests {
         assert_eq!(fresh.parked_at, "1970-01-01T00:00:00.000Z");
         assert_eq!(fresh.transition, Some(StepKind::Apply));
         assert!(park(ParkKind::AwaitingApproval).is_unresolved());
+    }
+
+    #[test]
+    fn what_a_person_stopped_may_simply_run_again() {
+        let result =
+            StepResult::new(StepState::Blocked, StepKey::from_text("api"), StepKind::Apply);
+        let ParkChange::Set(new) = park_after(&result, BlockedBy::Person) else {
+            panic!("not parked")
+        };
+        let stopped = new.at(Timestamp::from_unix_ms(0));
+        assert_eq!(stopped.standing(), Standing::Retry);
+        assert!(!stopped.is_unresolved());
+        let ParkChange::Set(new) = park_after(&result, BlockedBy::Agent) else {
+            panic!("not parked")
+        };
+        assert!(new.at(Timestamp::from_unix_ms(0)).is_unresolved());
     }
 
     #[test]
@@ -203,21 +229,36 @@ mod tests {
     fn a_result_parks_clears_or_leaves_alone() {
         let mut blocked = result(StepState::Blocked);
         blocked.blocker = Some("which port?".to_owned());
-        let ParkChange::Set(new) = park_after(&blocked) else { panic!("not parked") };
+        let ParkChange::Set(new) = park_after(&blocked, BlockedBy::Evidence) else {
+            panic!("not parked")
+        };
         assert_eq!((new.kind, new.reason.as_str()), (ParkKind::Blocked, "which port?"));
         let mut waiting = result(StepState::AwaitingApproval);
         waiting.approval_request = Some("two tasks".to_owned());
-        let ParkChange::Set(new) = park_after(&waiting) else { panic!("not parked") };
+        let ParkChange::Set(new) = park_after(&waiting, BlockedBy::Evidence) else {
+            panic!("not parked")
+        };
         assert_eq!((new.kind, new.reason.as_str()), (ParkKind::AwaitingApproval, "two tasks"));
-        assert_eq!(park_after(&result(StepState::Advanced)), ParkChange::Clear);
-        assert_eq!(park_after(&result(StepState::NothingReady)), ParkChange::Keep);
+        assert_eq!(
+            park_after(&result(StepState::Advanced), BlockedBy::Evidence),
+            ParkChange::Clear
+        );
+        assert_eq!(
+            park_after(&result(StepState::NothingReady), BlockedBy::Evidence),
+            ParkChange::Keep
+        );
     }
 
     #[test]
     fn a_park_always_has_a_reason() {
-        let ParkChange::Set(new) = park_after(&result(StepState::Blocked)) else { panic!() };
+        let ParkChange::Set(new) = park_after(&result(StepState::Blocked), BlockedBy::Evidence)
+        else {
+            panic!()
+        };
         assert_eq!(new.reason, "blocked");
-        let ParkChange::Set(new) = park_after(&result(StepState::AwaitingApproval)) else {
+        let ParkChange::Set(new) =
+            park_after(&result(StepState::AwaitingApproval), BlockedBy::Evidence)
+        else {
             panic!("not parked")
         };
         assert_eq!(new.reason, "awaiting approval");

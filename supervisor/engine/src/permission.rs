@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::manifest::Issue;
 use crate::name::AgentName;
 use crate::settings::{Scope, Word};
-use crate::yaml::Node;
 use crate::yaml::reader::{Reader, Trail};
+use crate::yaml::{Node, Value};
 
 mod redact;
 #[cfg(test)]
@@ -135,12 +136,19 @@ impl Permissions {
 }
 
 impl PermissionsLayer {
-    /// Reads `batch.permissions` of the user's configuration. A malformed policy is left out as a whole, without a word.
+    /// Reads `batch.permissions` of the user's configuration. A malformed policy is left out as a whole;
+    /// the issues say why.
     #[must_use]
-    pub fn from_user(config: &Node) -> Option<Self> {
-        let node = config.get("batch")?.get("permissions")?;
+    pub fn from_user(config: &Node) -> (Option<Self>, Vec<Issue>) {
         let mut reader = Reader::default();
-        reader.whole(|reader| Self::read(reader, &Trail::Root, node))
+        let layer = reader.whole(|reader| {
+            let trail = Trail::Key(&Trail::Root, "batch");
+            let batch = config.get("batch").filter(|node| node.value != Value::Null)?;
+            reader.map(&trail, batch)?;
+            let node = batch.get("permissions").filter(|node| node.value != Value::Null)?;
+            Self::read(reader, &Trail::Key(&trail, "permissions"), node)
+        });
+        (layer, reader.issues)
     }
 
     /// Reads a strict `permissions` map.

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::decide::{Halt, Idle, Proving};
 use crate::manifest::ProofKind;
-use crate::name::{PhaseName, StepKey};
+use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
 use crate::outcome::StepResult;
 use crate::park::ParkKind;
 use crate::proof::{ConditionKind, ProofReason, ProofRecord};
@@ -40,10 +40,24 @@ pub struct ParkedReport {
 pub struct Waiting {
     /// Whose step it is.
     pub change: StepKey,
+    /// What kind of word it waits for.
+    #[serde(skip)]
+    pub kind: ParkKind,
     /// What it waits for: `blocked: …` or `awaiting approval: …`.
     pub reason: String,
     /// What to type.
     pub hint: String,
+}
+
+/// Where a step is reported to: what a hint has to name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel<'a> {
+    /// A step of the only batch.
+    OnlyBatch,
+    /// A step of this batch.
+    Batch(&'a BatchName),
+    /// A step of a change on its own.
+    Alone(&'a ChangeName),
 }
 
 /// Nothing to do, and why.
@@ -54,6 +68,9 @@ pub struct NothingReport {
     pub why: Idle,
     /// Why, in one line.
     pub message: String,
+    /// What to type, where that helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// A proof-of-work that ran.
@@ -80,6 +97,9 @@ pub struct ProofReport {
     /// The text that satisfied a text condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched_excerpt: Option<String>,
+    /// What to type, if its gate is shut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// A report that is no step, with the `state` that says so.
@@ -126,7 +146,7 @@ impl ApplyReport {
     pub fn idle(idle: &Idle) -> Self {
         let message = idle.message();
         let why = idle.clone();
-        Self::NothingReady(NothingReport { why, message })
+        Self::NothingReady(NothingReport { why, message, hint: None })
     }
 
     /// Reports a proof-of-work that ran.
@@ -142,32 +162,91 @@ impl ApplyReport {
             detail: record.detail.clone(),
             condition_kind: record.condition_kind,
             matched_excerpt: record.matched_excerpt.clone(),
+            hint: None,
         })
+    }
+
+    /// Names the batch in everything that a person may type next, so that it also works where there are several.
+    #[must_use]
+    pub fn of_batch(mut self, batch: &BatchName) -> Self {
+        match &mut self {
+            Self::Step(_) => {}
+            Self::Parked(parked) => {
+                for waiting in std::iter::once(&mut parked.first).chain(&mut parked.others) {
+                    waiting.hint = hint(waiting.kind, &waiting.change, Channel::Batch(batch));
+                }
+            }
+            Self::NothingReady(nothing) => {
+                if let Idle::FailedProof { phase, .. } = &nothing.why {
+                    nothing.hint = Some(rerun_hint(batch, phase));
+                }
+            }
+            Self::Proof(proof) => {
+                proof.hint = (!proof.gate_passed).then(|| rerun_hint(batch, &proof.phase));
+            }
+        }
+        self
     }
 }
 
 impl Waiting {
-    /// Says what a parked step waits for, and what to type. The same hint serves a batch and a change on its own.
+    /// Says what a parked step waits for, and what to type.
     #[must_use]
     pub fn of(halt: &Halt) -> Self {
-        let key = quoted(halt.key.as_str());
-        let (what, hint) = match halt.park.kind {
-            ParkKind::Blocked => (
-                "blocked",
-                format!(
-                    "record an answer with `ratchet batch report --change {key} --answer \"...\"`"
-                ),
-            ),
-            ParkKind::AwaitingApproval => (
-                "awaiting approval",
-                format!(
-                    "approve with `ratchet batch approve --change {key}` or reject with \
-                     `ratchet batch report --change {key} --reject \"...\"`"
-                ),
-            ),
+        let kind = halt.park.kind;
+        let what = match kind {
+            ParkKind::Blocked => "blocked",
+            ParkKind::AwaitingApproval => "awaiting approval",
         };
-        Self { change: halt.key.clone(), reason: format!("{what}: {}", halt.park.reason), hint }
+        Self {
+            change: halt.key.clone(),
+            kind,
+            reason: format!("{what}: {}", halt.park.reason),
+            hint: hint(kind, &halt.key, Channel::OnlyBatch),
+        }
     }
+}
+
+/// Says what to type about a parked step.
+#[must_use]
+pub fn hint(kind: ParkKind, key: &StepKey, channel: Channel<'_>) -> String {
+    let report = channel.report(key);
+    match (kind, channel) {
+        (ParkKind::Blocked, _) => format!("record an answer with `{report} --answer \"...\"`"),
+        (ParkKind::AwaitingApproval, Channel::OnlyBatch | Channel::Batch(_)) => {
+            let approve = report.replacen("batch report", "batch approve", 1);
+            format!("approve with `{approve}` or reject with `{report} --reject \"...\"`")
+        }
+        (ParkKind::AwaitingApproval, Channel::Alone(_)) => {
+            format!("approve with `{report} --approve` or reject with `{report} --reject \"...\"`")
+        }
+    }
+}
+
+impl Channel<'_> {
+    /// Gives the command that reports on a step, without the kind of report.
+    #[must_use]
+    pub fn report(self, key: &StepKey) -> String {
+        let key = quoted(key.as_str());
+        match self {
+            Self::OnlyBatch => format!("ratchet batch report --change {key}"),
+            Self::Batch(batch) => {
+                format!("ratchet batch report {} --change {key}", quoted(batch.as_str()))
+            }
+            Self::Alone(change) => format!("ratchet report {}", quoted(change.as_str())),
+        }
+    }
+}
+
+/// Says what to type about a proof-of-work that failed.
+fn rerun_hint(batch: &BatchName, phase: &PhaseName) -> String {
+    format!(
+        "mend what it names, then have it run again: `ratchet batch rerun-proof {} --phase {}`, then `ratchet batch \
+         apply {}`",
+        quoted(batch.as_str()),
+        quoted(phase.as_str()),
+        quoted(batch.as_str())
+    )
 }
 
 impl Idle {
@@ -176,7 +255,7 @@ impl Idle {
     pub fn message(&self) -> String {
         match self {
             Self::Done => "Nothing to do — all changes are done.".to_owned(),
-            Self::FailedProof { gated_by } => format!("No ready step — blocked by {gated_by}"),
+            Self::FailedProof { gated_by, .. } => format!("No ready step — blocked by {gated_by}"),
             Self::NothingReady => {
                 "No ready step. Everything is blocked, gated, or parked.".to_owned()
             }

@@ -112,7 +112,10 @@ pub fn pick(snapshot: &Snapshot, status: &BatchStatus) -> Target {
         Reach::Proof { phase } => Target::Proof { phase },
         Reach::Parked(keys) => Target::Parked(keys),
         Reach::Finished => due_pull_request(snapshot),
-        Reach::Stuck(Some(shut)) => Target::Idle(Idle::FailedProof { gated_by: shut.to_string() }),
+        Reach::Stuck(Some(shut)) => Target::Idle(Idle::FailedProof {
+            gated_by: shut.to_string(),
+            phase: shut.phase().clone(),
+        }),
         Reach::Stuck(None) => Target::Idle(Idle::NothingReady),
     }
 }
@@ -181,6 +184,15 @@ fn unproven_before(snapshot: &Snapshot, phase: usize) -> Option<usize> {
 
 fn is_proven(snapshot: &Snapshot, phase: &PhaseName) -> bool {
     snapshot.journal.proofs.contains_key(phase.as_str())
+}
+
+/// Gives the key and the changes of the pull request that a finished batch owes next, if it owes one.
+#[must_use]
+pub fn owed_pull_request(snapshot: &Snapshot) -> Option<(StepKey, Vec<ChangeName>)> {
+    let Snapshot { batch, manifest, settings, journal, .. } = snapshot;
+    let boundaries = pull_request::boundaries(manifest, batch, settings.pr_grouping);
+    let due = pull_request::first_unopened(&boundaries, batch, &journal.opened_pull_requests)?;
+    Some((due.key(batch), due.changes.clone()))
 }
 
 /// Finds the pull request that a finished batch still owes. Groups are stacked, so a parked one holds the rest.

@@ -180,6 +180,7 @@ fn intent(text: &str) -> ChangeIntent {
     let name = ChangeName::parse(name.trim()).unwrap();
     ChangeIntent {
         done: format!("{name} works"),
+        place: None,
         after: after.split_whitespace().map(|a| ChangeName::parse(a).unwrap()).collect(),
         name,
     }
@@ -187,7 +188,7 @@ fn intent(text: &str) -> ChangeIntent {
 
 fn park(key: &str, kind: ParkKind, transition: StepKind) -> Park {
     let reason = format!("{key} waits");
-    NewPark { key: StepKey::from_text(key), kind, reason, transition }
+    NewPark { key: StepKey::from_text(key), kind, reason, transition, retry: false }
         .at(Timestamp::from_unix_ms(0))
 }
 

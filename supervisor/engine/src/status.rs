@@ -7,7 +7,7 @@ pub mod json;
 
 use serde::Serialize;
 
-use crate::name::{BatchName, ChangeName, PhaseName};
+use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
 use crate::park::ParkKind;
 use crate::settings::GateMode;
 
@@ -30,6 +30,8 @@ pub struct BatchStatus {
     pub gate: GateMode,
     /// What would run next, if anything.
     pub next: Option<Next>,
+    /// The pull request that a finished batch still owes.
+    pub pull_request: Option<DuePullRequest>,
     /// The phases, in order.
     pub phases: Vec<PhaseStatus>,
 }
@@ -92,8 +94,23 @@ pub struct PhaseStatus {
     pub status: PhaseState,
     /// Why it may not start, if it may not.
     pub gated_by: Option<String>,
+    /// The live park of its decomposition, as long as it has no changes.
+    pub parked: Option<ParkView>,
     /// Its changes, in file order.
     pub changes: Vec<ChangeStatus>,
+}
+
+/// A pull request that is not open yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DuePullRequest {
+    /// The key of its journal entries and its park.
+    pub key: StepKey,
+    /// The changes it covers.
+    pub changes: Vec<ChangeName>,
+    /// It waits for a person.
+    pub held: bool,
+    /// Its live park, if any.
+    pub parked: Option<ParkView>,
 }
 
 /// How far a phase is.
@@ -169,6 +186,9 @@ pub struct ParkView {
     /// A person's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
+    /// Nothing was asked: the step simply runs again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub retry: bool,
 }
 
 impl ChangeState {

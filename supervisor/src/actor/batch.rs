@@ -21,7 +21,7 @@ use super::project::ProjectActor;
 use super::runtime::RuntimeActor;
 use super::step::{Step, StepArgs};
 use crate::error::Error;
-use crate::event::{Origin, Started, StepEvent};
+use crate::event::{Notice, Origin, Started, StepEvent};
 use crate::fault::{self, Point};
 use crate::follow::{self, Start};
 use crate::house::{House, Office};
@@ -29,8 +29,7 @@ use crate::order::Order;
 use crate::perform::{self, Act};
 use crate::record;
 use crate::recover::{self, Found};
-use crate::request::StopReason;
-use crate::runtime::Placed;
+use crate::runtime::{self, Placed, Prepared, Shim};
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
 use crate::store::lock::StepLock;
@@ -56,7 +55,7 @@ pub(crate) struct Batch {
 enum Phase {
     Idle,
     /// Its order waits for room.
-    Placing(Open, Inflight),
+    Placing(Box<(Open, Inflight)>),
     Running(Box<Running>),
 }
 
@@ -65,7 +64,7 @@ struct Open {
     house: Arc<House>,
     caller: Caller,
     lock: StepLock,
-    stop: Option<StopReason>,
+    stop: Option<Stop>,
     withdrawn: CancellationToken,
     _posting: Posting,
 }
@@ -81,12 +80,19 @@ struct Running {
 
 /// What a request has begun.
 enum Begun {
-    /// An order to be placed.
-    Order(Box<Order>),
+    /// A command to be placed.
+    Ready(Box<Ready>),
     /// A spawn of an earlier call.
     Found(Box<(Inflight, Placed)>),
     /// Nothing: the answer is known.
     Report(Report),
+}
+
+/// A command whose intent is on disk.
+struct Ready {
+    inflight: Inflight,
+    prepared: Prepared,
+    notices: Vec<Notice>,
 }
 
 impl Actor for Batch {
@@ -146,10 +152,11 @@ impl Message<PlacedReply> for Batch {
     type Reply = ();
 
     async fn handle(&mut self, PlacedReply { outcome }: PlacedReply, ctx: &mut Context<Self, ()>) {
-        let Phase::Placing(open, inflight) = std::mem::replace(&mut self.phase, Phase::Idle) else {
+        let Phase::Placing(placing) = std::mem::replace(&mut self.phase, Phase::Idle) else {
             tracing::error!("an order was placed that nobody waits for");
             return;
         };
+        let (open, inflight) = *placing;
         match outcome {
             Ok(placed) => {
                 fault::at(Point::Acted, open.house.project.environment());
@@ -189,9 +196,10 @@ impl Message<Stop> for Batch {
     async fn handle(&mut self, stop: Stop, _ctx: &mut Context<Self, ()>) {
         match &mut self.phase {
             Phase::Idle => {}
-            Phase::Placing(open, _) => {
-                open.stop = Some(stop.by);
+            Phase::Placing(placing) => {
+                let (open, _) = &mut **placing;
                 open.withdrawn.cancel();
+                open.stop = Some(stop);
             }
             Phase::Running(running) => {
                 // A step that is gone needs no stopping; its end is on its way.
@@ -231,27 +239,27 @@ impl Batch {
             Ok(Begun::Found(found)) => {
                 let (inflight, mut placed) = *found;
                 // It runs already, so it takes room without waiting for any.
-                let room = self.args.office.room(inflight.locus);
+                let room = self.args.office.room(inflight.place.locus);
                 placed.slot = room.try_acquire_owned().ok();
                 self.watch(open, inflight, placed, Origin::Reattached, me).await;
             }
-            Ok(Begun::Order(order)) => self.place(open, *order, me).await,
+            Ok(Begun::Ready(ready)) => self.place(open, *ready, me).await,
         }
     }
 
-    async fn place(&mut self, open: Open, order: Order, me: &ActorRef<Self>) {
-        let Order { inflight, command, notices } = order;
+    async fn place(&mut self, open: Open, ready: Ready, me: &ActorRef<Self>) {
+        let Ready { inflight, prepared, notices } = ready;
         for notice in notices {
             open.caller.hear(StepEvent::Notice(notice)).await;
         }
         let place = Place {
             house: Arc::clone(&open.house),
-            command: Box::new(command),
+            prepared: Box::new(prepared),
             reply_to: me.clone(),
             events: open.caller.events.clone(),
             withdrawn: open.withdrawn.clone(),
         };
-        self.phase = Phase::Placing(open, inflight);
+        self.phase = Phase::Placing(Box::new((open, inflight)));
         if self.args.runtime.tell(place).await.is_err() {
             let gone = PlacedReply { outcome: Err(Error::WatcherDied) };
             drop(me.tell(gone).await);
@@ -260,7 +268,7 @@ impl Batch {
 
     async fn watch(
         &mut self,
-        open: Open,
+        mut open: Open,
         inflight: Inflight,
         placed: Placed,
         origin: Origin,
@@ -269,11 +277,13 @@ impl Batch {
         let Placed { dir, attachment, slot, shim } = placed;
         open.caller.hear(StepEvent::Started(started(&inflight, origin))).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
+        let handle = shim.as_ref().map(Shim::handle);
         let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher());
-        let step = Step::spawn(StepArgs { batch: me.clone(), dir: dir.clone(), watch });
+        let args = StepArgs { batch: me.clone(), dir: dir.clone(), shim: handle, watch };
+        let step = Step::spawn(args);
         me.link(&step).await;
-        if let Some(by) = open.stop {
-            let _gone = step.tell(Stop { of: None, by }).await;
+        if let Some(stop) = open.stop.take() {
+            let _gone = step.tell(stop).await;
         }
         self.phase = Phase::Running(Box::new(Running { open, inflight, step, dir, _slot: slot }));
     }
@@ -301,6 +311,14 @@ fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
     match recover::look(house, home)? {
         Found::Nothing => {}
         Found::Spawn(found) => return Ok(Begun::Found(found)),
+        Found::Judged(judged) => {
+            let (inflight, verdict) = *judged;
+            return Ok(Begun::Report(record::finish(house, home, &inflight, verdict)?));
+        }
+        Found::Gone(gone) => {
+            let (inflight, seen) = *gone;
+            return Ok(Begun::Report(record::conclude(house, home, &inflight, seen)?));
+        }
     }
     let act = match ask {
         Ask::Apply(request) => perform::next(house, home, request)?,
@@ -310,9 +328,11 @@ fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
     match act {
         Act::Report(report) => Ok(Begun::Report(report)),
         Act::Spawn(order) => {
-            record::intend(house, home, &order.inflight)?;
+            let Order { inflight, command, notices } = *order;
+            let prepared = runtime::prepare(&house.places()?, command)?;
+            record::intend(house, home, &inflight)?;
             fault::at(Point::Intended, house.project.environment());
-            Ok(Begun::Order(order))
+            Ok(Begun::Ready(Box::new(Ready { inflight, prepared, notices })))
         }
     }
 }

@@ -3,13 +3,14 @@
 //! Work goes down: door → root → project → batch → step. Each hop is one `try_send`, so that a full mailbox is an answer
 //! and never a wait. Word of what is over goes up; nobody above ever waits for somebody below, so it always arrives.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use kameo::actor::{ActorId, ActorRef};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::Batch;
@@ -17,7 +18,7 @@ use crate::error::Error;
 use crate::event::EventSink;
 use crate::house::House;
 use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
-use crate::runtime::{Command, Placed};
+use crate::runtime::{Placed, Prepared};
 use crate::store::layout::RunHome;
 use crate::watch::Seen;
 
@@ -66,6 +67,8 @@ pub(crate) struct Stop {
     /// Whose step; `None`: every step.
     pub(crate) of: Option<(PathBuf, RunHome)>,
     pub(crate) by: StopReason,
+    /// Nothing is ever sent: whoever has asked its shim, or has none to ask, drops it, and the door knows by the last.
+    pub(crate) pending: mpsc::Sender<Infallible>,
 }
 
 /// Batch → project → root: so many pieces of work are answered.
@@ -78,7 +81,7 @@ pub(crate) struct Settled<Key> {
 /// Batch → runtime actor: place this order, as soon as there is room.
 pub(crate) struct Place {
     pub(crate) house: Arc<House>,
-    pub(crate) command: Box<Command>,
+    pub(crate) prepared: Box<Prepared>,
     pub(crate) reply_to: ActorRef<Batch>,
     /// Hears that the order has to wait.
     pub(crate) events: EventSink,

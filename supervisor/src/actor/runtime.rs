@@ -14,7 +14,7 @@ use super::message::{Place, PlacedReply};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel, StepEvent};
 use crate::house::{House, Office};
-use crate::runtime::{self, Command, Placed};
+use crate::runtime::{self, Placed, Prepared};
 
 /// Hands orders to runtimes.
 pub(crate) struct RuntimeActor {
@@ -38,7 +38,7 @@ impl Message<Place> for RuntimeActor {
         // Bounded by the batches: each has at most one order on its way.
         tokio::spawn(async move {
             let outcome = match room(&office, &place).await {
-                Some(slot) => start(&place.house, *place.command, slot),
+                Some(slot) => start(&place.house, *place.prepared, slot),
                 None => Err(Error::Withdrawn),
             };
             // A batch that died meanwhile is started afresh and recovers the spawn from disk.
@@ -49,7 +49,7 @@ impl Message<Place> for RuntimeActor {
 
 /// Waits for room at the order's locus; `None` if the order was withdrawn first.
 async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
-    let room = office.room(place.command.locus);
+    let room = office.room(place.prepared.locus);
     if let Ok(slot) = Arc::clone(&room).try_acquire_owned() {
         return Some(slot);
     }
@@ -63,7 +63,7 @@ async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
     }
 }
 
-fn start(house: &House, command: Command, slot: OwnedSemaphorePermit) -> Result<Placed, Error> {
+fn start(house: &House, prepared: Prepared, slot: OwnedSemaphorePermit) -> Result<Placed, Error> {
     let places = house.places()?;
-    Ok(runtime::start(&places, command, slot)?)
+    Ok(runtime::start(&places, prepared, slot)?)
 }

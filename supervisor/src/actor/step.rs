@@ -12,12 +12,14 @@ use tokio::task::JoinHandle;
 
 use super::batch::Batch;
 use super::message::{StepEnded, Stop, Watched};
-use crate::watch::Watch;
+use crate::runtime::ShimHandle;
+use crate::watch::{self, Watch};
 
 /// The actor of one spawn.
 pub(crate) struct Step {
     batch: ActorRef<Batch>,
     dir: SpawnDir,
+    shim: Option<ShimHandle>,
     watching: JoinHandle<()>,
 }
 
@@ -25,6 +27,7 @@ pub(crate) struct Step {
 pub(crate) struct StepArgs {
     pub(crate) batch: ActorRef<Batch>,
     pub(crate) dir: SpawnDir,
+    pub(crate) shim: Option<ShimHandle>,
     pub(crate) watch: Watch,
 }
 
@@ -33,13 +36,13 @@ impl Actor for Step {
     type Error = Infallible;
 
     async fn on_start(args: StepArgs, me: ActorRef<Self>) -> Result<Self, Self::Error> {
-        let StepArgs { batch, dir, watch } = args;
+        let StepArgs { batch, dir, shim, watch } = args;
         let watching = tokio::spawn(async move {
             let seen = watch.until_the_end().await;
             // Only a step that was stopped hears nothing, and then nobody waits for it.
             drop(me.tell(Watched(seen)).await);
         });
-        Ok(Self { batch, dir, watching })
+        Ok(Self { batch, dir, shim, watching })
     }
 
     async fn on_stop(
@@ -66,9 +69,8 @@ impl Message<Watched> for Step {
 impl Message<Stop> for Step {
     type Reply = ();
 
-    async fn handle(&mut self, Stop { by, .. }: Stop, _ctx: &mut Context<Self, ()>) {
-        if let Err(error) = ratchet_spawn::request_stop(&self.dir, &by.request()) {
-            tracing::error!(spawn = %self.dir.id(), %error, "a step cannot be stopped");
-        }
+    async fn handle(&mut self, Stop { by, pending, .. }: Stop, _ctx: &mut Context<Self, ()>) {
+        watch::stop(&self.dir, self.shim.as_ref(), by);
+        drop(pending);
     }
 }

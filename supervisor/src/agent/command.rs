@@ -148,6 +148,14 @@ impl CommandFile {
         Some(Self { tool, id, path: path(tool, id, roots) })
     }
 
+    /// Says where the file is, as the agent sees it: from its working directory, the project root, if it is below that.
+    /// `None` if it has no place, which [`Self::guarantee`] refuses.
+    #[must_use]
+    pub fn as_seen(&self, roots: &Roots) -> Option<String> {
+        let path = self.path.as_ref()?;
+        Some(path.strip_prefix(&roots.project).unwrap_or(path).display().to_string())
+    }
+
     /// Renders the file for a locus; it must be there before anything is spawned.
     ///
     /// # Errors

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use ratchet_engine::time::Timestamp;
+
 use super::Agent;
 
 /// Why an agent failed.
@@ -96,12 +98,12 @@ fn from_gemini_exit(code: i32) -> Option<Failure> {
     }
 }
 
-/// Finds a number of three digits that follows `status` or `error` within a few characters.
+/// Finds a number of three digits that follows `status`, `error` or `code` within a few characters.
 fn status_in(lower: &str) -> Option<u64> {
-    ["status", "error"].into_iter().find_map(|word| {
+    ["status", "error", "code"].into_iter().find_map(|word| {
         lower.match_indices(word).find_map(|(at, _)| {
             let after = &lower[at + word.len()..];
-            let number = after.trim_start_matches([':', '=', ' ']);
+            let number = after.trim_start_matches(['"', ':', '=', ' ']);
             let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
             let status = digits.parse().ok()?;
             (400..=599).contains(&status).then_some(status)
@@ -161,9 +163,14 @@ pub fn rejected_option(stderr: &str) -> Option<&str> {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Limit { resets_at: Some(at) } => {
+                let ms = i64::try_from(at.saturating_mul(1000)).unwrap_or(i64::MAX);
+                let ends = Timestamp::from_unix_ms(ms);
+                return write!(f, "a usage limit was reached; it ends at {ends}");
+            }
             Self::Login => "not logged in, or the key was refused",
             Self::Credit => "no credit left",
-            Self::Limit { .. } => "a usage limit was reached",
+            Self::Limit { resets_at: None } => "a usage limit was reached",
             Self::Model => "the model is unknown",
             Self::Provider => "the model's provider has trouble",
             Self::Network => "the model's provider cannot be reached",
@@ -187,6 +194,7 @@ mod tests {
             ("Reconnecting... 1/5 (unexpected status 401 Unauthorized: x)", Failure::Login),
             ("[API Error: 404 model: x]", Failure::Model),
             ("API Error: 529 {}", Failure::Provider),
+            (r#"[API Error: {"error":{"code":401,"message":"no"}}]"#, Failure::Login),
             ("Your credit balance is too low", Failure::Credit),
             ("You've hit your usage limit.", limit),
             ("Not logged in · Please run /login", Failure::Login),
@@ -195,6 +203,14 @@ mod tests {
         ] {
             assert_eq!(Failure::from_text(text), failure, "{text}");
         }
+    }
+
+    #[test]
+    fn a_limit_says_when_it_ends_if_that_is_known() {
+        let known = Failure::Limit { resets_at: Some(1_800_000_000) }.to_string();
+        assert_eq!(known, "a usage limit was reached; it ends at 2027-01-15T08:00:00.000Z");
+        let never = Failure::Limit { resets_at: Some(u64::MAX) }.to_string();
+        assert!(never.starts_with("a usage limit was reached"), "{never}");
     }
 
     #[test]

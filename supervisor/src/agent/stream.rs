@@ -1,12 +1,14 @@
 //! What an agent prints, read as neutral events: bytes in, [`AgentEvent`]s out.
 //!
-//! For showing only. Events decide nothing: a step is judged by its report and the tree. The one thing they tell the
-//! supervisor is that the agent has said its last word ([`Final`]), so that one which then hangs can be ended.
+//! For showing only. Events decide nothing: a step is judged by its report and the tree. What they tell the supervisor is
+//! that the agent has said its last word ([`Final`]), so that one which then hangs can be ended, and its own account of a
+//! failure, for a person to read.
 //! Memory is bounded, nothing panics, and what is not understood comes out as it went in. The formats move: unknown
 //! types are expected (spec `agents-and-runtimes` 8).
 
 use self::json::Json;
 use self::lines::{Line, Lines, Part};
+use self::prose::one_line;
 use super::failure::Failure;
 
 mod claude;
@@ -17,9 +19,11 @@ mod json;
 mod lines;
 mod opencode;
 mod prose;
+mod skim;
 mod tools;
 
 pub use self::lines::MAX_LINE;
+pub use self::skim::Skim;
 
 /// The formats that agents print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +125,8 @@ pub struct StreamFacts {
     pub last_word: Option<Final>,
     /// The id that resumes the session.
     pub session: Option<String>,
+    /// Why its last request to the model failed, if nothing has come since.
+    pub trouble: Option<String>,
 }
 
 /// Where events go.
@@ -160,15 +166,7 @@ impl AgentStream {
     /// Makes a reader of one format.
     #[must_use]
     pub fn new(format: StreamFormat) -> Self {
-        let parser = match format {
-            StreamFormat::Raw => Parser::Raw,
-            StreamFormat::Claude => Parser::Claude(Box::default()),
-            StreamFormat::Codex => Parser::Codex(codex::Parser),
-            StreamFormat::Gemini => Parser::Gemini(gemini::Parser::default()),
-            StreamFormat::Cursor => Parser::Cursor(cursor::Parser),
-            StreamFormat::Opencode => Parser::Opencode(opencode::Parser),
-        };
-        Self { lines: Lines::default(), reader: Reader { parser, facts: StreamFacts::default() } }
+        Self { lines: Lines::default(), reader: Reader::new(format) }
     }
 
     /// Takes the next bytes of standard output, cut anywhere.
@@ -192,6 +190,18 @@ impl AgentStream {
 }
 
 impl Reader {
+    fn new(format: StreamFormat) -> Self {
+        let parser = match format {
+            StreamFormat::Raw => Parser::Raw,
+            StreamFormat::Claude => Parser::Claude(Box::default()),
+            StreamFormat::Codex => Parser::Codex(codex::Parser),
+            StreamFormat::Gemini => Parser::Gemini(gemini::Parser::default()),
+            StreamFormat::Cursor => Parser::Cursor(cursor::Parser),
+            StreamFormat::Opencode => Parser::Opencode(opencode::Parser),
+        };
+        Self { parser, facts: StreamFacts::default() }
+    }
+
     fn read(&mut self, line: Line<'_>, sink: Sink<'_>) {
         let Self { parser, facts } = self;
         let event = match (line.part, &parser) {
@@ -214,11 +224,43 @@ impl Reader {
 
 impl StreamFacts {
     fn note(&mut self, event: &AgentEvent<'_>) {
-        if let AgentEvent::Final(last_word) = event {
-            self.last_word = Some(last_word.clone());
-        } else if let AgentEvent::Started { session: Some(session), .. } = event {
-            self.session = Some(session.clone());
+        match event {
+            AgentEvent::Final(last_word) => self.last_word = Some(last_word.clone()),
+            AgentEvent::Started { session: Some(session), .. } => {
+                self.session = Some(session.clone());
+            }
+            AgentEvent::Retry { reason, .. } => self.trouble = Some(reason.clone()),
+            AgentEvent::Text(_) | AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. } => {
+                self.trouble = None;
+            }
+            AgentEvent::Started { session: None, .. }
+            | AgentEvent::Denied { .. }
+            | AgentEvent::Notice(_)
+            | AgentEvent::Quiet
+            | AgentEvent::Raw { .. } => {}
         }
+    }
+
+    /// Gives the agent's account of its own failure: the error it ended with, or the trouble it was in when it was ended.
+    /// `by_code` is what its exit code is known to mean, and counts where its words tell less.
+    #[must_use]
+    pub fn account(&self, by_code: Option<Failure>) -> Option<String> {
+        let (failure, text) = match (&self.last_word, &self.trouble) {
+            (Some(last_word), _) => (last_word.failure.or(by_code)?, last_word.text.as_deref()),
+            (None, Some(reason)) => (Failure::from_text(reason), Some(reason.as_str())),
+            (None, None) => (by_code?, None),
+        };
+        let failure = if failure == Failure::Other { by_code.unwrap_or(failure) } else { failure };
+        Some(explained(failure, text))
+    }
+}
+
+/// Says what a failure is known to be, and the agent's text for it.
+fn explained(failure: Failure, text: Option<&str>) -> String {
+    match (failure, text.map(one_line).filter(|text| !text.is_empty())) {
+        (Failure::Other, Some(text)) => text,
+        (failure, Some(text)) => format!("{failure}: {text}"),
+        (failure, None) => failure.to_string(),
     }
 }
 

@@ -96,7 +96,7 @@ fn grpc_code(error: &Error) -> Code {
         Error::Manifest { .. }
         | Error::Dag { .. }
         | Error::NoPark { .. }
-        | Error::NotAResult(_)
+        | Error::NotAResult { .. }
         | Error::ChangeNotArchivable { .. }
         | Error::Edit(_)
         | Error::Lock(_)

@@ -6,22 +6,21 @@ use ratchet_engine::transition::StepKind;
 
 use crate::house::House;
 use crate::store::approved::approval_hash;
-use crate::store::file::FileError;
 
 /// Says that what was approved last is no longer what is there. Only the step right after an approval is told.
 pub(super) fn note(
     house: &House,
     change: &ChangeName,
     entries: &[ReadEntry<'_>],
-) -> Result<Option<String>, FileError> {
-    let Some(approval) = last_word(entries) else { return Ok(None) };
-    let now = approval_hash(house.project.layout(), change, approval.kind)?;
-    Ok((now != approval.hash).then(|| match approval.kind {
+) -> Option<String> {
+    let approval = last_word(entries)?;
+    let now = approval_hash(house.project.layout(), change, approval.kind);
+    (now != approval.hash).then(|| match approval.kind {
         Some(StepKind::Propose) => {
             format!("the plan or the features of '{change}' changed after they were approved")
         }
         _ => format!("the work tree changed after the result of '{change}' was approved"),
-    }))
+    })
 }
 
 struct Approval<'a> {

@@ -1,11 +1,13 @@
 //! Works out everything one spawn needs. It reads; it writes only the agent's command file, which has to be there before
 //! any agent starts.
 
+use std::path::Path;
+
 use ratchet_engine::decide::{Proving, Step, Work};
 use ratchet_engine::instructions::{self, Wording};
 use ratchet_engine::name::{AgentName, SpawnId};
 use ratchet_engine::outcome::{ModelSource, Refusal, StepResult, Subject};
-use ratchet_engine::settings::{AgentSpec, Settings, agent_timeout_ms};
+use ratchet_engine::settings::{AgentSpec, Locus, Settings, agent_timeout_ms};
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
@@ -20,8 +22,8 @@ use crate::order::Order;
 use crate::request::OverrideConsent;
 use crate::runtime::{Command, Variables};
 use crate::store::file::Created;
-use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
-use crate::store::layout::{RunHome, spawn_dir};
+use crate::store::inflight::{Inflight, Place, ProofTask, StepTask, Task};
+use crate::store::layout::RunHome;
 use crate::store::{change, command_file, journal};
 
 /// The wall limit of an agent where nothing is set, in milliseconds (spec `batch-manifest-and-settings` 8).
@@ -47,10 +49,7 @@ pub(super) fn step(
     let project = &house.project;
     let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
     // Before anything of ours is written into the tree.
-    let note = match step.change() {
-        Some(change) => approved::note(house, change, &entries)?,
-        None => None,
-    };
+    let note = step.change().and_then(|change| approved::note(house, change, &entries));
     let call = match call(house, &step, context) {
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
@@ -63,11 +62,12 @@ pub(super) fn step(
         &step,
         &Wording {
             token: &call.token,
-            ratchet: &house.word_for_ratchet(),
+            file: call.file.as_deref(),
+            ratchet: &house.word_for_ratchet(&call.invocation),
             strategy: context.settings.strategy,
         },
     );
-    let place = spawn_dir(project.environment(), &spawn).ok_or(Error::NoHome)?;
+    let place = place(house, context.settings.locus)?;
     let variables = environment::for_agent(
         project.environment().vars(),
         &call.invocation.env,
@@ -80,7 +80,7 @@ pub(super) fn step(
     );
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
-        argv: call.invocation.argv(&place),
+        argv: call.invocation.argv(&place.spawns.join(spawn.as_str())),
         cwd: project.root().to_owned(),
         stdin: Stdin::Prompt(prompt.into_bytes()),
         limits: agent_limits(house, context.settings),
@@ -99,7 +99,7 @@ pub(super) fn step(
                 via: call.invocation.via,
                 model: model_source(&call.spec, step.kind(), context, &call.invocation),
             }),
-            context.settings.locus,
+            place,
             project.now(),
         )
     };
@@ -124,8 +124,7 @@ pub(super) fn proof(
     let spawn = house.new_spawn_id();
     let key = ratchet_engine::name::StepKey::of_proof(&proving.phase);
     let run = project.layout().run(home);
-    let mut variables = project.environment().vars().clone();
-    variables.insert("RATCHET_SPAWN_ID".into(), spawn.as_str().into());
+    let variables = project.environment().vars().clone();
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
         argv: ["bash", "-c", &proving.proof.run].map(Into::into).to_vec(),
@@ -135,19 +134,24 @@ pub(super) fn proof(
     };
     let task = Task::Proof(ProofTask { proving, policy: settings.proof_policy });
     // A proof always runs where the project is (`proofLocus` comes with the remote runtime).
-    let locus = ratchet_engine::settings::Locus::Local;
+    let locus = Locus::Local;
     let inflight = Inflight {
         journal_count: journal::count_of(&run, &key)?,
-        ..Inflight::new(spawn, key, task, locus, project.now())
+        ..Inflight::new(spawn, key, task, place(house, locus)?, project.now())
     };
     let command = Command { locus, request, variables: Variables(variables), files: Vec::new() };
     Ok(Order { inflight, command, notices: Vec::new() })
+}
+
+fn place(house: &House, locus: Locus) -> Result<Place, Error> {
+    Ok(Place { locus, spawns: house.places()?.spawns })
 }
 
 /// How the agent is called, and how the prompt calls its command.
 struct Call {
     spec: AgentSpec,
     token: String,
+    file: Option<String>,
     invocation: Invocation,
 }
 
@@ -165,15 +169,17 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
     let spec = spec_for(settings, step.kind());
     let own = settings.agents.get(&spec.agent);
     let roots = Roots::of(project.root(), project.environment(), own);
-    if let Some(file) = CommandFile::of(&spec.agent, step.kind(), &roots) {
-        guarantee(&file.rendered(settings.locus)?)?;
+    let command = CommandFile::of(&spec.agent, step.kind(), &roots);
+    if let Some(command) = &command {
+        guarantee(&command.rendered(settings.locus)?)?;
     }
+    let file = command.and_then(|command| command.as_seen(&roots));
     let token = command::token(&spec.agent, step.kind());
     let invocation = match stand_in {
         Some(text) => agent::stand_in(text).expect("the environment gives no blank command"),
         None => adapter_call(house, &spec, settings)?,
     };
-    Ok(Call { spec, token, invocation })
+    Ok(Call { spec, token, file, invocation })
 }
 
 /// Puts a missing command file where the agent will look for it.
@@ -261,12 +267,24 @@ impl House {
         SpawnId::parse(&uuid::Uuid::now_v7().to_string()).expect("a uuid is a folder name")
     }
 
-    /// Says how an agent calls this program: `ratchet` where its `PATH` has this very binary, else by its path.
-    fn word_for_ratchet(&self) -> String {
-        let found = self.project.environment().find_program("ratchet");
-        match found {
-            Some(_) => "ratchet".to_owned(),
-            None => self.options.ratchet.display().to_string(),
+    /// Says how an agent calls this program: `ratchet` where its `PATH` has this very binary, else by its path. Another
+    /// program of the name, or another version, would not know what is to be reported.
+    fn word_for_ratchet(&self, invocation: &Invocation) -> String {
+        let own = &self.options.ratchet;
+        let found = match invocation.env.get("PATH") {
+            Some(_) => None,
+            None => self.project.environment().find_program("ratchet"),
+        };
+        let is_own = |found: &Path| same_file(found, own);
+        if found.as_deref().is_some_and(is_own) {
+            "ratchet".to_owned()
+        } else {
+            own.display().to_string()
         }
     }
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
+    canonical(one).is_some_and(|one| canonical(other) == Some(one))
 }

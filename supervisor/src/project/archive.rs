@@ -1,7 +1,7 @@
 //! Finished work is put away: a change with what it adds to the feature store, a batch with its changes
 //! (spec `cli-core` 9, `batch-status-and-selection` 7.8). Whether to go on with unfinished work is asked by the CLI.
 //!
-//! Standards links and the Gherkin check of `ratchet archive` are not here.
+//! Standards and their links (spec `cli-core` 9.1, 9.4) are not here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,7 @@ pub struct Archived {
     /// The change.
     pub change: ChangeName,
     /// Where it is now.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub path: PathBuf,
     /// What it did to the feature store.
     pub features: FeatureChanges,
@@ -44,7 +45,10 @@ pub struct ArchivedBatch {
     /// Changes that were never begun.
     pub skipped_pending: Vec<ChangeName>,
     /// Where the batch is now.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "crate::lossy::optional_path"
+    )]
     pub archive_path: Option<PathBuf>,
     /// Set when a person said no, and nothing was moved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -88,16 +92,7 @@ impl Project {
         if !change::facts_of(self.layout(), change)?.exists || !folder.dir().is_dir() {
             return Err(Error::ChangeNotFound { name: change.to_string() });
         }
-        let target = self.layout().archived_change(&self.clock().now().date(), change);
-        refuse_taken(&target)?;
-        let home = RunHome::Change(change.clone());
-        let has_run_state = self.layout().run(&home).dir().is_dir();
-        let _lock = if has_run_state { Some(self.nothing_runs(&home)?) } else { None };
-        let promotion = features::plan(self.layout(), &folder)?;
-        if !promotion.problems.is_empty() {
-            let problems = promotion.problems;
-            return Err(Error::ChangeNotArchivable { change: change.clone(), problems });
-        }
+        let Leaving { target, promotion, _lock } = self.leaving(change)?;
         features::carry_out(self.layout(), &promotion)?;
         move_folder(folder.dir(), &target)?;
         Ok(Archived { change: change.clone(), path: target, features: promotion.changes })
@@ -107,7 +102,7 @@ impl Project {
     /// the middle can be repeated.
     ///
     /// # Errors
-    /// [`Error::ArchiveExists`] or a running step, before anything is moved; else as [`Project::archive_change`].
+    /// As [`Project::archive_change`]: whatever stands in the way of one change is found before anything is moved.
     pub fn archive_batch(&self, batch: &BatchName) -> Result<ArchivedBatch, Error> {
         let manifest = self.manifest(batch)?;
         let target = self.layout().archived_batch(&self.clock().now().date(), batch);
@@ -115,8 +110,11 @@ impl Project {
         let home = RunHome::Batch(batch.clone());
         let lock = self.nothing_runs(&home)?;
         let mut report = ArchivedBatch::nothing_yet(batch.clone());
-        let facts =
-            change::facts(self.layout(), manifest.changes().map(|(_, change)| &change.name))?;
+        let names = || manifest.changes().map(|(_, change)| &change.name);
+        let facts = change::facts(self.layout(), names())?;
+        for name in names().filter(|name| facts[*name].exists && !facts[*name].archived) {
+            self.leaving(name)?;
+        }
         for (_, change) in manifest.changes() {
             let name = change.name.clone();
             match facts.get(&name).copied().unwrap_or_default() {
@@ -139,6 +137,20 @@ impl Project {
         Ok(report)
     }
 
+    /// Looks at everything that could keep a change from being put away.
+    fn leaving(&self, change: &ChangeName) -> Result<Leaving, Error> {
+        let target = self.layout().archived_change(&self.clock().now().date(), change);
+        refuse_taken(&target)?;
+        let home = RunHome::Change(change.clone());
+        let has_run_state = self.layout().run(&home).dir().is_dir();
+        let lock = if has_run_state { Some(self.nothing_runs(&home)?) } else { None };
+        let promotion = features::plan(self.layout(), &self.layout().change(change))?;
+        if promotion.problems.is_empty() {
+            return Ok(Leaving { target, promotion, _lock: lock });
+        }
+        Err(Error::ChangeNotArchivable { change: change.clone(), problems: promotion.problems })
+    }
+
     /// Makes sure that no step runs and that none starts while the lock is held.
     fn nothing_runs(&self, home: &RunHome) -> Result<StepLock, Error> {
         let lock = StepLock::acquire(self.layout(), home, self.clock().now())?;
@@ -149,6 +161,13 @@ impl Project {
             }
         }
     }
+}
+
+/// A change that nothing keeps from being put away.
+struct Leaving {
+    target: PathBuf,
+    promotion: features::Promotion,
+    _lock: Option<StepLock>,
 }
 
 fn refuse_taken(target: &Path) -> Result<(), Error> {

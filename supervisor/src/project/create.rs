@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::Project;
 use crate::error::Error;
 use crate::store::file::{self, Created, Doing, Of as _};
-use crate::store::layout::ARCHIVE;
 
 /// The manifest of a new batch, with `NAME` and `DATE` to be replaced.
 pub const SCAFFOLD: &str = include_str!("create/batch.yaml");
@@ -20,6 +19,7 @@ pub struct CreatedBatch {
     /// Its name.
     pub name: BatchName,
     /// Its manifest, absolute.
+    #[serde(serialize_with = "crate::lossy::path")]
     pub path: PathBuf,
 }
 
@@ -29,10 +29,10 @@ impl Project {
     /// # Errors
     /// [`Error::BadBatchName`] or [`Error::BatchExists`]; then nothing was written.
     pub fn create_batch(&self, name: &str) -> Result<CreatedBatch, Error> {
-        let name = BatchName::parse_new(name).map_err(|source| Error::BadBatchName { source })?;
+        let name = BatchName::parse_new(name).map_err(|why| Error::BadBatchName { why })?;
         let path = self.layout().manifest(&name);
         let exists = || Error::BatchExists { name: name.clone(), path: path.clone() };
-        if path.exists() || name.as_str() == ARCHIVE {
+        if path.exists() {
             return Err(exists());
         }
         let folder = self.layout().batch(&name);

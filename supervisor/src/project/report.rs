@@ -7,11 +7,12 @@ use ratchet_engine::approval::entries_on_approval;
 use ratchet_engine::journal::{Entry, EntryKind, Via};
 use ratchet_engine::name::{BatchName, ChangeName, PhaseName, StepKey};
 use ratchet_engine::park::{Park, ParkKind};
+use ratchet_engine::report::hint;
 use ratchet_engine::transition::StepKind;
 use serde::Serialize;
 
 use super::Project;
-use crate::error::Error;
+use crate::error::{Error, channel};
 use crate::store::approved::approval_hash;
 use crate::store::inflight::{Inflight, Task};
 use crate::store::journal::{self, Writer};
@@ -115,22 +116,46 @@ impl Project {
     }
 
     fn record(&self, home: &RunHome, key: &StepKey, report: &Report) -> Result<Reported, Error> {
+        self.refuse_agents(report)?;
         let step = StepAt { home, run: self.layout().run(home), key };
-        match report {
+        let text = match report {
             Report::Answer(text) => {
-                self.decide(&step, EntryKind::Answer, text, RunState::answer)?;
+                self.decide(&step, EntryKind::Answer, text, RunState::answer)?.told(&step, report)
             }
             Report::Reject(text) => {
-                self.decide(&step, EntryKind::Reject, text, RunState::reject)?;
+                self.decide(&step, EntryKind::Reject, text, RunState::reject)?.told(&step, report)
             }
-            Report::Approve => self.approve(&step)?,
+            Report::Approve => {
+                self.approve(&step)?;
+                report.told(key)
+            }
             Report::Status(_)
             | Report::Blocker(_)
             | Report::NeedsInput(_)
             | Report::Complete(_)
-            | Report::CompleteAwaitingApproval(_) => self.say(&step, report)?,
+            | Report::CompleteAwaitingApproval(_) => {
+                self.say(&step, report)?;
+                report.told(key)
+            }
+        };
+        Ok(Reported { kind: report.flag(), change: key.clone(), text })
+    }
+
+    /// Refuses a person's decision from inside an agent or a proof-of-work: whoever waits for a person shall get one.
+    fn refuse_agents(&self, report: &Report) -> Result<(), Error> {
+        let spawn = self.environment().var(ratchet_spawn::MARK_VARIABLE).unwrap_or_default();
+        let is_decision = match report {
+            Report::Answer(_) | Report::Reject(_) | Report::Approve => true,
+            Report::Status(_)
+            | Report::Blocker(_)
+            | Report::NeedsInput(_)
+            | Report::Complete(_)
+            | Report::CompleteAwaitingApproval(_) => false,
+        };
+        if is_decision && !spawn.is_empty() {
+            return Err(Error::PersonNeeded { what: report.flag(), spawn: spawn.to_owned() });
         }
-        Ok(Reported { kind: report.flag(), change: key.clone(), text: report.told(key) })
+        Ok(())
     }
 
     /// Journals what an agent says. In a batch a question parks the step at once; a standalone step is parked by its
@@ -155,6 +180,7 @@ impl Project {
                 feedback: None,
                 approved: None,
                 transition: running_kind(step),
+                retry: false,
             });
             Ok(state.write(writer)?)
         })
@@ -166,13 +192,17 @@ impl Project {
         kind: EntryKind,
         text: &str,
         amend: fn(&mut RunState, &StepKey, &str) -> bool,
-    ) -> Result<(), Error> {
+    ) -> Result<Decided, Error> {
         step.with_park(|writer, mut state, _| {
             if !amend(&mut state, step.key, text) {
                 return Err(step.not_parked());
             }
             writer.append(&self.entry(step.key, kind, text))?;
-            Ok(state.write(writer)?)
+            state.write(writer)?;
+            Ok(match state.park(step.key) {
+                Some(park) if park.is_unresolved() => Decided::StillWaits(park.kind),
+                Some(_) | None => Decided::Freed,
+            })
         })
     }
 
@@ -180,12 +210,13 @@ impl Project {
     fn approve(&self, step: &StepAt<'_>) -> Result<(), Error> {
         // Hashing a work tree takes time, so it is done before the lock is taken.
         let park = RunState::read(&step.run)?.park(step.key).ok_or_else(|| step.not_parked())?;
-        let hash = match ChangeName::parse(step.key.as_str()) {
-            Ok(change) => Some(approval_hash(self.layout(), &change, park.transition)?),
-            Err(_) => None,
-        };
+        let hash = ChangeName::parse(step.key.as_str())
+            .ok()
+            .map(|change| approval_hash(self.layout(), &change, park.transition));
         step.with_park(|writer, mut state, park| {
-            for entry in entries_on_approval(&park, self.clock().now(), hash)? {
+            let entries = entries_on_approval(&park, self.clock().now(), hash)
+                .map_err(|why| Error::NotAResult { of: step.home.clone(), why })?;
+            for entry in entries {
                 writer.append(&entry)?;
             }
             state.clear(step.key);
@@ -208,6 +239,30 @@ impl Project {
     }
 }
 
+/// What a person's decision did to a park. What does not fit its kind is kept and frees nothing
+/// (spec `batch-status-and-selection` 7.6).
+enum Decided {
+    Freed,
+    StillWaits(ParkKind),
+}
+
+impl Decided {
+    fn told(&self, step: &StepAt<'_>, report: &Report) -> String {
+        let key = step.key;
+        match self {
+            Self::Freed => report.told(key),
+            Self::StillWaits(kind) => format!(
+                "Kept this with {key}, which waits for {} all the same: {}",
+                match kind {
+                    ParkKind::Blocked => "an answer",
+                    ParkKind::AwaitingApproval => "approval",
+                },
+                hint(*kind, key, channel(step.home))
+            ),
+        }
+    }
+}
+
 /// Whose step, and where its run state is.
 struct StepAt<'a> {
     home: &'a RunHome,
@@ -216,10 +271,10 @@ struct StepAt<'a> {
 }
 
 impl StepAt<'_> {
-    fn with_park(
+    fn with_park<T>(
         &self,
-        act: impl FnOnce(&Writer<'_>, RunState, Park) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        act: impl FnOnce(&Writer<'_>, RunState, Park) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         // Looked at before the lock too, so that a refused decision leaves no trace, not even a lock file.
         RunState::read(&self.run)?.park(self.key).ok_or_else(|| self.not_parked())?;
         journal::with_lock(&self.run, |writer| {

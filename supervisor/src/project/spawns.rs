@@ -2,6 +2,8 @@
 //!
 //! Nothing is started or judged here. How a spawn's folder works is `ratchet-spawn`'s business.
 
+use std::path::Path;
+
 use ratchet_engine::journal::ReadEntry;
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_engine::transition::StepKind;
@@ -92,13 +94,11 @@ impl Project {
     pub fn running(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
         let run = self.layout().run(&RunHome::Batch(batch.clone()));
         let Some(inflight) = Inflight::read(&run)? else { return Ok(None) };
-        let dir = match self.spawn_dir(inflight.spawn.as_str()) {
+        let dir = match open(&inflight.place.spawns, inflight.spawn.as_str()) {
             Ok(dir) => dir,
-            // The intent is on disk before the folder is.
-            Err(Error::Spawns(SpawnsError::NoOutput(DirectoryError::NotFound { .. }))) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
+            // Somebody removed it; the next apply says so.
+            Err(SpawnsError::NoOutput(DirectoryError::NotFound { .. })) => return Ok(None),
+            Err(error) => return Err(error.into()),
         };
         let standing = probe(&dir).map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
         Ok(match standing {
@@ -159,9 +159,7 @@ impl Project {
     /// [`SpawnsError`] if there is none of that id.
     pub fn spawn_dir(&self, id: &str) -> Result<SpawnDir, Error> {
         let root = spawns_root(self.environment()).ok_or(Error::NoHome)?;
-        let id = ratchet_spawn::SpawnId::parse(id)
-            .map_err(|source| SpawnsError::NoId { id: id.to_owned(), source })?;
-        Ok(SpawnDir::open(&root, &id).map_err(SpawnsError::NoOutput)?)
+        Ok(open(&root, id)?)
     }
 
     fn logged_step(&self, entry: ReadEntry<'static>) -> LoggedStep {
@@ -176,6 +174,12 @@ impl Project {
             message: entry.message.into_owned(),
         }
     }
+}
+
+fn open(root: &Path, id: &str) -> Result<SpawnDir, SpawnsError> {
+    let id = ratchet_spawn::SpawnId::parse(id)
+        .map_err(|source| SpawnsError::NoId { id: id.to_owned(), source })?;
+    SpawnDir::open(root, &id).map_err(SpawnsError::NoOutput)
 }
 
 fn unreachable_spawn(spawn: &SpawnId, source: std::io::Error) -> SpawnsError {

@@ -124,7 +124,6 @@ fn a_batch_is_found_by_its_name_or_because_it_is_the_only_one() {
     for name in ["half", "archive", "../batches/tide", "none", ""] {
         let error = site.project.resolve_batch(Some(name)).unwrap_err().to_string();
         assert!(error.contains(&format!("'{name}' not found")), "{error}");
-        assert!(error.contains(&format!("ratchet new batch {name}")), "{error}");
     }
 }
 
@@ -224,6 +223,34 @@ fn a_configuration_that_is_no_yaml_is_a_warning() {
         assert_eq!(settings.gate, GateMode::Voluntary);
         assert_eq!(site.project.warnings().unwrap().len(), 1, "{text:?}");
     }
+}
+
+#[test]
+fn what_the_users_configuration_cannot_say_is_a_warning() {
+    let site = Site::with_batch();
+    let user = site.dir.path().join("home/.config/ratchet/config.json");
+    fs::create_dir_all(user.parent().unwrap()).unwrap();
+    let warnings = |text: &str| {
+        fs::write(&user, text).unwrap();
+        site.project.warnings().unwrap()
+    };
+    assert_eq!(warnings("{\"featureFlags\": {}, \"batch\": null}"), [""; 0]);
+    for text in [
+        "",
+        "{",
+        "[]",
+        "\0",
+        "{\"batch\": 7}",
+        "{\"batch\": {\"permissions\": {\"posture\": \"curated\"}}}",
+        "{\"a\": 1, \"a\": 2, \"batch\": {\"permissions\": []}}",
+    ] {
+        let told = warnings(text);
+        assert_eq!(told.len(), 1, "{text:?}: {told:?}");
+        assert!(told[0].contains("config.json") && told[0].ends_with("ignored"), "{told:?}");
+    }
+    fs::remove_file(&user).unwrap();
+    fs::create_dir(&user).unwrap();
+    assert_eq!(site.project.warnings().unwrap().len(), 1);
 }
 
 // B-V25 B-V26 B-V36
@@ -380,6 +407,8 @@ fn a_proof_is_set_aside_once_and_only_if_there_is_one() {
     assert_eq!(site.journal()[1]["change"], "proof-of-work:p1");
 }
 
+const FEATURE: &str = "Feature: add\n  Scenario: one\n    Given a\n    When b\n    Then c\n";
+
 // B-W01 B-W02 B-W03 B-W04
 #[test]
 fn a_batch_is_put_away_with_its_changes_in_phase_order() {
@@ -389,7 +418,7 @@ fn a_batch_is_put_away_with_its_changes_in_phase_order() {
     site.put("batches/shop/run/journal.jsonl", "");
     site.put("changes/z/plan.md", "- [x] one\n");
     site.put("changes/a/plan.md", "- [x] one\n");
-    site.put("changes/a/features/cart/add.feature", "Feature: add\n");
+    site.put("changes/a/features/cart/add.feature", FEATURE);
     site.put("changes/archive/2030-01-01-b/plan.md", "");
     let report = site.project.archive_batch(&shop()).unwrap();
     assert_eq!(report.archived_changes, [change("a"), change("z")]);
@@ -408,6 +437,25 @@ fn a_batch_is_put_away_with_its_changes_in_phase_order() {
         members,
         ["archivePath", "archivedChanges", "batchName", "skippedArchived", "skippedPending"]
     );
+}
+
+#[test]
+fn a_feature_that_is_none_keeps_the_whole_batch_where_it_is() {
+    let site = Site::new();
+    site.put_batch("shop", &format!("{SHOP}      - {{name: z, done: d}}\n"));
+    site.put("changes/a/plan.md", "- [x] one\n");
+    site.put("changes/a/features/cart/add.feature", FEATURE);
+    site.put("changes/z/plan.md", "- [x] one\n");
+    site.put("changes/z/features/cart/add.feature", "not a feature");
+    let error = site.project.archive_batch(&shop()).unwrap_err();
+    assert!(matches!(&error, Error::ChangeNotArchivable { .. }), "{error}");
+    let text = error.to_string();
+    let place = "features/cart/add.feature: there is no 'Feature:' with a name (line 1, column 1)";
+    assert!(text.starts_with("Change 'z' cannot be archived:") && text.contains(place), "{text}");
+    assert!(site.exists("changes/a/plan.md") && site.exists("batches/shop/batch.yaml"));
+    assert!(!site.exists("features/cart/add.feature"));
+    site.put("changes/z/features/cart/add.feature", FEATURE);
+    assert_eq!(site.project.archive_batch(&shop()).unwrap().archived_changes.len(), 2);
 }
 
 // B-W05
@@ -453,7 +501,7 @@ fn nothing_is_put_away_while_a_step_runs_or_is_not_concluded() {
         json!({"phase": "p1", "proof": {"kind": "integration", "run": "true", "pass": ""}});
     let task = json!({"proof": {"proving": proving, "policy": "warn"}});
     let intent = json!({"version": 1, "spawn": "s1", "key": "proof-of-work:p1", "task": task,
-        "journalCount": 0, "locus": "local", "startedAt": ""});
+        "journalCount": 0, "locus": "local", "spawns": "/h", "startedAt": ""});
     site.put("batches/shop/run/inflight.json", &intent.to_string());
     assert_eq!(site.project.archive_batch(&shop()).unwrap_err().code(), "step-unfinished");
     assert!(site.exists("batches/shop/batch.yaml"));
@@ -470,4 +518,104 @@ fn an_unsafe_feature_keeps_its_change_where_it_is() {
     assert!(site.exists("changes/a/plan.md") && site.exists("config.yaml"));
     let error = site.project.archive_change(&change("none")).unwrap_err();
     assert!(matches!(error, Error::ChangeNotFound { .. }));
+}
+
+#[test]
+fn a_decision_that_does_not_fit_the_park_is_not_told_as_freeing_it() {
+    let site = Site::with_batch();
+    site.report("a", Report::NeedsInput("which port?".into())).unwrap();
+    let rejected = site.report("a", Report::Reject("no".into())).unwrap().text;
+    assert_eq!(
+        rejected,
+        "Kept this with a, which waits for an answer all the same: record an answer with `ratchet batch report shop \
+         --change a --answer \"...\"`"
+    );
+    let answered = site.report("a", Report::Answer("8080".into())).unwrap().text;
+    assert_eq!(answered, "Answered a; the next apply goes on with it");
+    site.report("b", Report::CompleteAwaitingApproval("planned".into())).unwrap();
+    let answered = site.report("b", Report::Answer("fine".into())).unwrap().text;
+    assert!(
+        answered
+            .contains("waits for approval all the same: approve with `ratchet batch approve shop"),
+        "{answered}"
+    );
+    let rejected = site.report("b", Report::Reject("no".into())).unwrap().text;
+    assert_eq!(rejected, "Rejected b; the next apply runs it again");
+}
+
+#[test]
+fn a_decision_is_refused_inside_an_agent_and_what_an_agent_says_is_not() {
+    let site = Site::with_env(&[("RATCHET_SPAWN_ID", "01")]);
+    site.put_batch("shop", SHOP);
+    site.report("a", Report::CompleteAwaitingApproval("planned".into())).unwrap();
+    let before = (site.state(), site.journal());
+    for decision in [Report::Approve, Report::Reject("no".into()), Report::Answer("yes".into())] {
+        let error = site.report("a", decision).unwrap_err();
+        assert_eq!(error.code(), "person-needed");
+        assert!(error.to_string().contains("spawn 01"), "{error}");
+        assert!(error.help().unwrap().contains("RATCHET_SPAWN_ID"));
+    }
+    assert_eq!((site.state(), site.journal()), before);
+}
+
+#[test]
+fn help_about_a_change_on_its_own_names_the_command_of_such_changes() {
+    let site = Site::new();
+    site.put("changes/solo/plan.md", "# plan");
+    let change = ChangeName::parse("solo").unwrap();
+    let error = site.project.report_change(&change, &Report::Approve).unwrap_err();
+    assert_eq!(error.to_string(), "No parked step for change 'solo'.");
+    let parked = r#"{"parked":{"solo":{"kind":"blocked","reason":"which?"}}}"#;
+    site.put("changes/solo/.run/state.json", parked);
+    let error = site.project.report_change(&change, &Report::Approve).unwrap_err();
+    assert_eq!(error.code(), "not-a-result");
+    assert_eq!(
+        error.help().unwrap(),
+        "record an answer with `ratchet report solo --answer \"...\"`"
+    );
+}
+
+#[test]
+fn the_archives_name_is_nobodys() {
+    let site = Site::new();
+    let error = site.project.create_batch("archive").unwrap_err();
+    assert_eq!(error.code(), "bad-batch-name");
+    assert!(!error.to_string().contains("already exists"), "{error}");
+    for (objective, name) in [("Archive!", None), ("x", Some("archive"))] {
+        let error = site.project.name_proposal(objective, name).unwrap_err();
+        assert_eq!(error.code(), "bad-change-name", "{error}");
+        assert!(error.to_string().contains("'archive'"), "{error}");
+    }
+}
+
+#[test]
+fn a_name_that_no_batch_can_have_is_not_told_how_to_be_made() {
+    let site = Site::new();
+    let told = |name: &str| site.project.resolve_batch(Some(name)).unwrap_err().to_string();
+    assert_eq!(
+        told("shop"),
+        "Batch 'shop' not found under .ratchet/batches. Create it with 'ratchet new batch shop'."
+    );
+    for name in ["../shop", "", "archive", "Shop"] {
+        assert_eq!(told(name), format!("Batch '{name}' not found under .ratchet/batches."));
+    }
+}
+
+#[test]
+fn an_error_about_a_name_says_its_reason_once() {
+    let site = Site::new();
+    let error = site.project.create_batch("Foo").unwrap_err();
+    assert!(std::error::Error::source(&error).is_none(), "{error:?}");
+}
+
+#[test]
+fn a_path_that_is_no_text_does_not_keep_an_answer_from_being_json() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let name = ratchet_engine::name::BatchName::parse("shop").unwrap();
+    let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(b"/w\xff/x".to_vec()));
+    let made =
+        serde_json::to_value(CreatedBatch { name: name.clone(), path: path.clone() }).unwrap();
+    assert_eq!(made["path"], "/w\u{fffd}/x");
+    let archived = ArchivedBatch { archive_path: Some(path), ..ArchivedBatch::aborted(name) };
+    assert_eq!(serde_json::to_value(archived).unwrap()["archivePath"], "/w\u{fffd}/x");
 }

@@ -64,12 +64,12 @@ impl Project {
 fn order_issues(manifest: &Manifest) -> Vec<ValidationIssue> {
     let mut issues = Vec::new();
     for phase in &manifest.phases {
-        issues.extend(dag::check(phase).into_iter().map(|error| ValidationIssue {
+        issues.extend(dag::misordered(phase).into_iter().map(|found| ValidationIssue {
             level: "ERROR",
-            path: format!("phases.{}", phase.name),
-            message: error.to_string(),
-            line: None,
-            column: None,
+            path: format!("phases.{}", found.phase),
+            message: found.error.to_string(),
+            line: found.place.map(|(line, _)| line),
+            column: found.place.map(|(_, column)| column),
         }));
     }
     issues

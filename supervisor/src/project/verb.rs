@@ -90,7 +90,10 @@ impl Project {
     pub fn name_proposal(&self, objective: &str, name: Option<&str>) -> Result<ChangeName, Error> {
         let name = match name {
             Some(name) => ChangeName::parse_new(name).map_err(VerbError::BadName),
-            None => ChangeName::parse(&slug(objective)).map_err(|_| VerbError::NoName),
+            None => match slug(objective) {
+                slug if slug.is_empty() => Err(VerbError::NoName),
+                slug => ChangeName::parse(&slug).map_err(VerbError::BadName),
+            },
         };
         Ok(name?)
     }

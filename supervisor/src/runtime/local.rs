@@ -7,22 +7,28 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use ratchet_spawn::{Attachment, Position, SpawnDir, launch};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Command, Placed, Places, Shim, StartError};
+use super::{Command, Placed, Places, Prepared, Shim, StartError};
 
-/// Makes the spawn's directory and starts the shim in it.
-pub(super) fn start(
-    places: &Places,
-    command: Command,
-    slot: OwnedSemaphorePermit,
-) -> Result<Placed, StartError> {
+/// Makes the spawn's directory, with everything that the command will read.
+pub(super) fn prepare(places: &Places, command: Command) -> Result<Prepared, StartError> {
     let dir = SpawnDir::create(&places.spawns, &command.request)?;
     for (name, content) in &command.files {
         write_file(&dir, name, content)?;
     }
+    Ok(Prepared { locus: command.locus, dir, variables: command.variables })
+}
+
+/// Starts the shim.
+pub(super) fn start(
+    places: &Places,
+    prepared: Prepared,
+    slot: OwnedSemaphorePermit,
+) -> Result<Placed, StartError> {
+    let Prepared { dir, variables, .. } = prepared;
     // Watching begins before the shim does, so that nothing can be missed.
     let attachment = Attachment::open(&dir, Position::START)?;
-    let shim = launch(&dir, &places.shim, command.variables.0)?;
-    Ok(Placed { dir, attachment, slot: Some(slot), shim: Some(Shim::new(shim)) })
+    let shim = Shim::start(|| launch(&dir, &places.shim, variables.0))?;
+    Ok(Placed { dir, attachment, slot: Some(slot), shim: Some(shim) })
 }
 
 fn write_file(dir: &SpawnDir, name: &str, content: &[u8]) -> io::Result<()> {

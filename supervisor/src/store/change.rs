@@ -12,7 +12,8 @@ use ratchet_engine::change::{ChangeFacts, count_tasks};
 use ratchet_engine::name::ChangeName;
 
 use super::file::{self, Created, Doing, FileError};
-use super::layout::{ARCHIVE, ChangeDir, Layout};
+use super::layout::{ChangeDir, Layout};
+use crate::error::with_causes;
 
 /// Reads the facts of these changes: one look into `changes/`, one into its archive, then the plans that are there.
 ///
@@ -27,7 +28,7 @@ pub fn facts<'a>(
     let facts = |name: &ChangeName| {
         if archived.contains(name.as_str()) {
             ChangeFacts { archived: true, ..ChangeFacts::default() }
-        } else if active.contains(name.as_str()) && name.as_str() != ARCHIVE {
+        } else if active.contains(name.as_str()) {
             facts_of_folder(&layout.change(name))
         } else {
             ChangeFacts::default()
@@ -43,7 +44,7 @@ pub fn facts<'a>(
 pub fn names(layout: &Layout) -> Result<Vec<ChangeName>, FileError> {
     let names = names_in(&layout.changes())?;
     let change =
-        |name: String| ChangeName::parse(&name).ok().filter(|name| name.as_str() != ARCHIVE);
+        |name: String| ChangeName::parse(&name).ok().filter(|name| name.as_str() != super::layout::ARCHIVE);
     Ok(names.into_iter().filter_map(change).collect())
 }
 
@@ -53,6 +54,21 @@ pub fn names(layout: &Layout) -> Result<Vec<ChangeName>, FileError> {
 /// As [`facts`].
 pub fn facts_of(layout: &Layout, name: &ChangeName) -> Result<ChangeFacts, FileError> {
     Ok(facts(layout, [name])?.remove(name).unwrap_or_default())
+}
+
+/// Says why a plan in which no task was found may hold some all the same: it cannot be read, or it is no text.
+#[must_use]
+pub fn plan_fault(layout: &Layout, change: &ChangeName) -> Option<String> {
+    let path = layout.change(change).plan();
+    match file::read_if_there(&path) {
+        Ok(bytes) => {
+            let bytes = bytes?;
+            let is_text = std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
+            let path = path.strip_prefix(layout.root()).unwrap_or(&path).display();
+            (!is_text).then(|| format!("{path}: not a text in UTF-8"))
+        }
+        Err(error) => Some(with_causes(&error)),
+    }
 }
 
 /// Writes the `.ratchet.yaml` of a change that has none (spec `step-and-outcome` 3, step 11).
@@ -195,6 +211,20 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_that_is_no_text_is_told_from_one_without_tasks() {
+        let fixture = Fixture::new();
+        fixture.put("folder/plan.md/x.txt", b"");
+        fixture.put("wide/plan.md", b"-\0 \0[\0 \0]\0 \0a\0");
+        fixture.put("bytes/plan.md", b"\xff\xfe");
+        fixture.put("prose/plan.md", b"nothing to do yet\n");
+        let fault = |name| plan_fault(&fixture.layout, &ChangeName::parse(name).unwrap());
+        for name in ["folder", "wide", "bytes"] {
+            assert!(fault(name).is_some_and(|why| why.contains("plan.md")), "{name}");
+        }
+        assert_eq!((fault("prose"), fault("never")), (None, None));
+    }
+
+    #[test]
     fn run_state_alone_is_no_change() {
         let fixture = Fixture::new();
         fixture.put("failed/.run/journal.jsonl", b"");
@@ -203,7 +233,6 @@ mod tests {
         assert!(!fixture.facts("failed").exists);
         assert!(fixture.facts("begun").exists);
         assert!(fixture.facts("empty").exists);
-        assert_eq!(fixture.facts("archive"), ChangeFacts::default());
     }
 
     #[test]

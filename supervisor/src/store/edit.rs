@@ -1,6 +1,7 @@
 //! One value of a YAML file that a person wrote is changed; comments, order and everything else stay as they are.
 //!
-//! An edit is believed only if the new text, read by the engine, is the old document with that one value changed.
+//! An edit is believed only if the new text, read by the engine, is the old document with that one value changed. What
+//! the editor of the text cannot handle is kept from it: see [`Frame`] and [`Masked`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,11 +33,27 @@ pub enum EditError {
         at: String,
     },
     /// The file is written in a way that cannot be changed in place.
-    #[error("config.yaml is written in a way that cannot be changed in place (at '{at}')")]
+    #[error("config.yaml cannot be changed in place at '{at}': {why}")]
     TooClever {
         /// The value that was to be set.
         at: String,
+        /// What is in the way.
+        why: Notation,
     },
+}
+
+/// A way to write YAML that cannot be changed in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Notation {
+    /// The same text stands for several values, so a change would show in all of them.
+    #[error("parts of the file are shared by an anchor ('&name') or an alias ('*name')")]
+    Shared,
+    /// A tag.
+    #[error("parts of the file have a tag ('!name')")]
+    Tagged,
+    /// Anything else.
+    #[error("it is not written as one map with one key on a line")]
+    Unusual,
 }
 
 /// Sets the value at a path of keys; maps on the way are made.
@@ -48,9 +65,12 @@ pub(crate) fn set(path: &Path, keys: &[&str], value: &YamlValue) -> Result<(), E
     let old = yaml::parse_bytes(&bytes).map_err(|error| EditError::NotYaml { error })?;
     let text = String::from_utf8(bytes).expect("what is no UTF-8 is no YAML either");
     let expected = expected(&old, keys, value)?;
+    let is_right = |new: &String| yaml::parse(new).is_ok_and(|node| plain(&node) == expected);
     let new = edited(&text, keys, value)
-        .filter(|new| yaml::parse(new).is_ok_and(|node| plain(&node) == expected))
-        .ok_or_else(|| EditError::TooClever { at: keys.join(".") })?;
+        .filter(is_right)
+        .or_else(|| edited_in_frame(&text, keys, value).filter(is_right))
+        .or_else(|| edited_under_mask(&text, keys, value).filter(is_right))
+        .ok_or_else(|| EditError::TooClever { at: keys.join("."), why: Notation::of(&text) })?;
     if new != text {
         replace(path, new.as_bytes())?;
     }
@@ -65,11 +85,120 @@ fn edited(text: &str, keys: &[&str], value: &YamlValue) -> Option<String> {
         Some(map) => put(&map, keys, value),
         None => drop(document.set(*first, nested(rest, value))),
     }
-    let mut text = document.to_string();
+    Some(with_line_end(document.to_string()))
+}
+
+/// Makes the edit in the one document of a file, without what stands around it.
+fn edited_in_frame(text: &str, keys: &[&str], value: &YamlValue) -> Option<String> {
+    let Frame { head, body, foot } = Frame::of(text);
+    let body = if holds_nothing(body) {
+        let old = if body.is_empty() { String::new() } else { with_line_end(body.to_owned()) };
+        old + &edited("", keys, value)?
+    } else {
+        edited(body, keys, value).or_else(|| edited_under_mask(body, keys, value))?
+    };
+    Some([head, &body, foot].concat())
+}
+
+/// Makes the edit while the anchors on the way are hidden.
+fn edited_under_mask(text: &str, keys: &[&str], value: &YamlValue) -> Option<String> {
+    let masked = Masked::of(text, keys);
+    Some(masked.lift(&edited(&masked.text, keys, value)?))
+}
+
+/// A file with one document, cut at its markers: directives and `---` before it, `...` behind it.
+struct Frame<'a> {
+    head: &'a str,
+    body: &'a str,
+    foot: &'a str,
+}
+
+impl<'a> Frame<'a> {
+    fn of(text: &'a str) -> Self {
+        let marker = |mark: &str| {
+            let mut at = 0;
+            text.split_inclusive('\n').find_map(|line| {
+                let start = at;
+                at += line.len();
+                let rest = line.trim_start_matches('\u{feff}').strip_prefix(mark)?.trim();
+                (rest.is_empty() || rest.starts_with('#')).then_some((start, at))
+            })
+        };
+        let start = marker("---").map_or(0, |(_, end)| end);
+        let end = marker("...").map_or(text.len(), |(start, _)| start).max(start);
+        Self { head: &text[..start], body: &text[start..end], foot: &text[end..] }
+    }
+}
+
+/// A text in which the anchors of the maps on the way are blanks.
+struct Masked {
+    text: String,
+    /// Lines as they were, by their number, and as they are meanwhile.
+    lines: Vec<(usize, String, String)>,
+}
+
+impl Masked {
+    fn of(text: &str, keys: &[&str]) -> Self {
+        let mut lines = Vec::new();
+        let mask = |(number, line): (usize, &str)| match without_anchor(line, keys) {
+            Some(masked) => {
+                lines.push((number, line.to_owned(), masked.clone()));
+                masked
+            }
+            None => line.to_owned(),
+        };
+        let text = text.split_inclusive('\n').enumerate().map(mask).collect();
+        Self { text, lines }
+    }
+
+    /// Puts the anchors back; a line that the edit moved or changed stays as it is now.
+    fn lift(&self, edited: &str) -> String {
+        let was = |(number, line): (usize, &str)| {
+            let hidden = self
+                .lines
+                .iter()
+                .find(|(at, _, masked)| *at == number && masked.trim_end() == line.trim_end());
+            hidden.map_or_else(|| line.to_owned(), |(_, was, _)| was.clone())
+        };
+        edited.split_inclusive('\n').enumerate().map(was).collect()
+    }
+}
+
+/// Takes the anchor off a line like `key: &anchor`.
+fn without_anchor(line: &str, keys: &[&str]) -> Option<String> {
+    let (key, rest) = line.split_once(':')?;
+    let name = key.trim().trim_matches(['"', '\'']);
+    let anchor = rest.trim_start_matches(' ').split(char::is_whitespace).next()?;
+    if !keys.contains(&name) || anchor.len() < 2 || !anchor.starts_with('&') {
+        return None;
+    }
+    let rest = rest.replacen(anchor, "", 1);
+    Some(format!("{key}:{}", if rest.trim().is_empty() { "\n" } else { &rest }))
+}
+
+fn holds_nothing(text: &str) -> bool {
+    text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
+}
+
+fn with_line_end(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    Some(text)
+    text
+}
+
+impl Notation {
+    /// Guesses what is in the way, for a person to look at.
+    fn of(text: &str) -> Self {
+        let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let words = || code.clone().flat_map(|line| line.split([' ', ',', '[', '{', ']', '}']));
+        let has = |marks: &[char]| words().any(|word| word.len() > 1 && word.starts_with(marks));
+        match () {
+            () if has(&['&', '*']) => Self::Shared,
+            () if has(&['!']) => Self::Tagged,
+            () => Self::Unusual,
+        }
+    }
 }
 
 fn put(map: &Mapping, keys: &[&str], value: &YamlValue) {
@@ -175,6 +304,55 @@ mod tests {
         ];
         for (before, after) in cases {
             assert_eq!(gate(before), after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_comments_directives_or_anchors_takes_a_setting() {
+        let set = "batch:\n  gate: warn-me\n";
+        let cases = [
+            ("# only a comment\n", format!("# only a comment\n{set}")),
+            ("# no line end", format!("# no line end\n{set}")),
+            ("\n\n", format!("\n\n{set}")),
+            ("---\n", format!("---\n{set}")),
+            ("---\n# c\n...\n", format!("---\n# c\n{set}...\n")),
+            ("# c\n---\n# d\n", format!("# c\n---\n# d\n{set}")),
+            ("%YAML 1.2\n---\nschema: a\n", format!("%YAML 1.2\n---\nschema: a\n{set}")),
+            (
+                "%YAML 1.2\n# c\n---\nbatch:\n  gate: old # why\n",
+                "%YAML 1.2\n# c\n---\nbatch:\n  gate: warn-me # why\n".to_owned(),
+            ),
+            (
+                "batch: &all # why\n  gate: old\n  port: 1\n",
+                "batch: &all # why\n  gate: warn-me\n  port: 1\n".to_owned(),
+            ),
+            (
+                "batch: &all\n  locus: local\n# end\n",
+                "batch: &all\n  locus: local\n  gate: warn-me\n# end\n".to_owned(),
+            ),
+            ("batch: &b {locus: local}\n", "batch: &b {locus: local, gate: warn-me}\n".to_owned()),
+            (
+                "%YAML 1.2\n---\nbatch: &b\n  gate: a\n",
+                "%YAML 1.2\n---\nbatch: &b\n  gate: warn-me\n".to_owned(),
+            ),
+        ];
+        for (before, after) in cases {
+            assert_eq!(gate(before), after, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_changed_in_place_is_refused_with_a_reason() {
+        let cases = [
+            ("batch: &all\n  gate: old\nother: *all\n", Notation::Shared),
+            ("base: &all\n  locus: local\nbatch: *all\n", Notation::Shared),
+        ];
+        for (text, expected) in cases {
+            let error = set_in(text, GATE, &YamlValue::from("x")).unwrap_err();
+            assert!(
+                matches!(&error, EditError::TooClever { why, .. } if *why == expected),
+                "{text:?}: {error}"
+            );
         }
     }
 

@@ -1,5 +1,5 @@
 //! The permanent store of behaviour, `.ratchet/features`: what a finished change adds to it and takes from it
-//! (spec `cli-core` 9.3).
+//! (spec `cli-core` 9.3). What is no feature does not get in; what a feature is, says [`ratchet_engine::feature`].
 //!
 //! Everything is looked at before anything is written. Every file is replaced whole, and doing it twice is the same as
 //! doing it once, so that an archive that was cut off is finished by running it again.
@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+
+use ratchet_engine::feature;
 
 use super::file::{self, Doing, FileError, Of as _, folder_of, sync_folder};
 use super::layout::{ChangeDir, Layout};
@@ -71,6 +73,9 @@ impl Promotion {
     fn add(&mut self, layout: &Layout, change: &ChangeDir, path: PathBuf) -> Result<(), FileError> {
         let source = change.features().join(&path);
         let Some(new) = file::read_if_there(&source)? else { return Ok(()) };
+        let faults = feature::check(&String::from_utf8_lossy(&new));
+        let told = faults.iter().map(|fault| format!("features/{}: {fault}", path.display()));
+        self.problems.extend(told);
         match self.look_at_target(layout, &path) {
             Target::Problem => return Ok(()),
             Target::File
@@ -186,6 +191,8 @@ mod tests {
 
     use super::*;
 
+    const FEATURE: &str = "Feature: shop\n  Scenario: one\n    Given a\n    When b\n    Then c\n";
+
     struct Fixture {
         dir: tempfile::TempDir,
         layout: Layout,
@@ -222,12 +229,12 @@ mod tests {
     #[test]
     fn features_are_promoted_and_tombstones_obeyed_and_twice_is_once() {
         let fixture = Fixture::new(&[
-            ("changes/a/features/shop/new.feature", "new"),
-            ("changes/a/features/shop/same.feature", "same"),
-            ("changes/a/features/shop/other.feature", "after"),
+            ("changes/a/features/shop/new.feature", FEATURE),
+            ("changes/a/features/shop/same.feature", FEATURE),
+            ("changes/a/features/shop/other.feature", FEATURE),
             ("changes/a/features/shop/notes.txt", "no feature"),
             ("changes/a/features/.deleted", "# gone\n\n/old/gone.feature\nold/never.feature\n"),
-            ("features/shop/same.feature", "same"),
+            ("features/shop/same.feature", FEATURE),
             ("features/shop/other.feature", "before"),
             ("features/old/gone.feature", "x"),
         ]);
@@ -239,12 +246,26 @@ mod tests {
         assert_eq!(paths(&promotion.changes.deleted), ["old/gone.feature"]);
         carry_out(&fixture.layout, &promotion).unwrap();
         let store = fixture.layout.features();
-        assert_eq!(fs::read_to_string(store.join("shop/other.feature")).unwrap(), "after");
+        assert_eq!(fs::read_to_string(store.join("shop/other.feature")).unwrap(), FEATURE);
         assert!(!store.join("old").exists(), "the emptied folder is gone");
         assert!(!store.join("shop/notes.txt").exists());
         let again = fixture.plan();
         assert_eq!(again.changes.unchanged.len(), 3);
         assert!(again.changes.deleted.is_empty() && again.writes.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_feature_does_not_get_into_the_store() {
+        let fixture = Fixture::new(&[
+            ("changes/a/features/shop/good.feature", FEATURE),
+            ("changes/a/features/shop/none.feature", "not a feature"),
+            ("changes/a/features/shop/half.feature", "Feature: x\n  Scenario: y\n    Given z\n"),
+        ]);
+        let problems = fixture.plan().problems;
+        assert_eq!(problems.len(), 4, "{problems:?}");
+        let half = "features/shop/half.feature: the scenario 'y' has no When (line 2, column 3)";
+        assert_eq!(problems[0], half);
+        assert!(problems[2].starts_with("features/shop/none.feature: there is no 'Feature:'"));
     }
 
     #[test]
@@ -254,7 +275,7 @@ mod tests {
             assert_eq!(fixture.plan().problems.len(), 1, "{line:?}");
         }
         let fixture = Fixture::new(&[
-            ("changes/a/features/shop/new.feature", "new"),
+            ("changes/a/features/shop/new.feature", FEATURE),
             ("outside/keep.feature", "keep"),
             ("features/.keep", ""),
         ]);

@@ -39,6 +39,14 @@ pub enum FileError {
         /// What failed.
         doing: Doing,
     },
+    /// A link stands there that leads nowhere.
+    #[error("cannot {doing} {}: it is a link to something that is not there", path.display())]
+    LeadsNowhere {
+        /// The link.
+        path: PathBuf,
+        /// What failed.
+        doing: Doing,
+    },
     /// The permissions do not allow it.
     #[error("cannot {doing} {}: permission denied", path.display())]
     Denied {
@@ -98,6 +106,7 @@ impl FileError {
     pub fn path(&self) -> &Path {
         match self {
             Self::WrongKind { path, .. }
+            | Self::LeadsNowhere { path, .. }
             | Self::Denied { path, .. }
             | Self::ReadOnly { path, .. }
             | Self::Full { path, .. }
@@ -109,20 +118,43 @@ impl FileError {
     #[must_use]
     pub fn help(&self) -> String {
         let path = self.path().display();
+        let there = nearest_there(self.path()).display();
         match self {
             Self::WrongKind { .. } => {
-                format!("look with 'ls -ld {path}' and move away what is there")
+                format!("look with 'ls -ld {there}' and move away what is there")
             }
-            Self::Denied { .. } => format!("look at its owner and mode with 'ls -ld {path}'"),
+            Self::LeadsNowhere { .. } => {
+                format!("remove the link, or put back what it leads to: 'ls -ld {path}'")
+            }
+            Self::Denied { doing: Doing::Read, .. } => {
+                format!("look at its owner and mode with 'ls -ld {there}'")
+            }
+            // A file is written beside and renamed, so the folder's mode counts as well.
+            Self::Denied { .. } if there_is(self.path()) => {
+                let folder = folder_of(self.path()).display();
+                format!("look at the owners and modes with 'ls -ld {folder} {path}'")
+            }
+            Self::Denied { .. } => {
+                format!("look at the owner and mode of its folder with 'ls -ld {there}'")
+            }
             Self::ReadOnly { .. } => {
                 "mount the file system writable, or work in a copy of the project".to_owned()
             }
             Self::Full { .. } => {
-                format!("look with 'df -h {path}', free some space, then run the command again")
+                format!("look with 'df -h {there}', free some space, then run the command again")
             }
-            Self::Other { .. } => format!("look at it with 'ls -ld {path}'"),
+            Self::Other { .. } => format!("look at it with 'ls -ld {there}'"),
         }
     }
+}
+
+/// Finds what a person can look at: the path itself, or the nearest folder above it that is there.
+fn nearest_there(path: &Path) -> &Path {
+    path.ancestors().find(|path| there_is(path)).unwrap_or(path)
+}
+
+fn there_is(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 impl std::fmt::Display for Doing {
@@ -155,6 +187,19 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).expect("the flag is a small number");
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::IsADirectory.into()) }
+}
+
+/// Makes sure that a path is a regular file, perhaps by a link, or nothing at all.
+pub(crate) fn check_regular(path: &Path, doing: Doing) -> Result<(), FileError> {
+    match path.metadata() {
+        Ok(meta) if meta.is_file() => Ok(()),
+        Ok(_) => Err(FileError::WrongKind { path: path.to_owned(), doing }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !there_is(path) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(FileError::LeadsNowhere { path: path.to_owned(), doing })
+        }
+        Err(error) => Err(FileError::new(path, doing, error)),
+    }
 }
 
 /// Reads a whole small file; `None` if there is none.
@@ -247,5 +292,38 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_only_what_can_be_looked_at() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().display();
+        let denied = |path: &str, doing| {
+            let error = io::Error::from(io::ErrorKind::PermissionDenied);
+            FileError::new(&dir.path().join(path), doing, error).help()
+        };
+        let nothing = denied("shop/run", Doing::MakeFolder);
+        assert!(nothing.ends_with(&format!("'ls -ld {folder}'")), "{nothing}");
+        fs::write(dir.path().join("state.json"), "").unwrap();
+        let written = denied("state.json", Doing::Write);
+        assert!(written.ends_with(&format!("'ls -ld {folder} {folder}/state.json'")), "{written}");
+        let read = denied("state.json", Doing::Read);
+        assert!(read.ends_with(&format!("'ls -ld {folder}/state.json'")), "{read}");
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_not_taken_for_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        check_regular(&path, Doing::Write).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("gone/b"), &path).unwrap();
+        let error = check_regular(&path, Doing::Write).unwrap_err();
+        assert!(matches!(error, FileError::LeadsNowhere { .. }), "{error}");
+        assert!(check_regular(dir.path(), Doing::Write).is_err());
     }
 }

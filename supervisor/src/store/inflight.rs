@@ -1,11 +1,13 @@
 //! `inflight.json`: the intent. It is on disk before anything is spawned, and gone once the outcome is recorded; whoever
 //! finds it goes on from there (`recover`), and never starts the same intent twice.
 
+use std::path::PathBuf;
+
 use ratchet_engine::change::ChangeFacts;
 use ratchet_engine::decide::Proving;
 use ratchet_engine::journal::Via;
 use ratchet_engine::name::{AgentName, ChangeName, SpawnId, StepKey};
-use ratchet_engine::outcome::{ModelSource, Subject};
+use ratchet_engine::outcome::{ModelSource, Subject, Verdict};
 use ratchet_engine::settings::{Locus, ProofPolicy};
 use ratchet_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,15 +38,28 @@ pub struct Inflight {
     /// Entries of this key before the spawn; later ones are the session's.
     pub journal_count: usize,
     /// Where it runs.
-    pub locus: Locus,
+    #[serde(flatten)]
+    pub place: Place,
     /// How it is reached there: a worker's name or a container's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<String>,
     /// When it was asked for, ISO-8601 in UTC.
     pub started_at: String,
+    /// What the step was judged to be, once it was: from then on it is only recorded, whatever the disk shows later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// What else a person should be told with the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Where a spawn runs, and where its directory is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Where it runs.
+    pub locus: Locus,
+    /// The folder that holds its directory, absolute: whoever goes on with it may have another home.
+    pub spawns: PathBuf,
 }
 
 /// What a spawn is for.
@@ -124,16 +139,17 @@ pub enum InflightError {
 impl Inflight {
     /// Makes an intent of this version.
     #[must_use]
-    pub fn new(spawn: SpawnId, key: StepKey, task: Task, locus: Locus, now: Timestamp) -> Self {
+    pub fn new(spawn: SpawnId, key: StepKey, task: Task, place: Place, now: Timestamp) -> Self {
         Self {
             version: VERSION,
             spawn,
             key,
             task,
             journal_count: 0,
-            locus,
+            place,
             reach: None,
             started_at: now.to_string(),
+            verdict: None,
             notes: Vec::new(),
         }
     }
@@ -157,10 +173,8 @@ impl Inflight {
                 });
             }
         };
-        // Both become paths, and a file may hold anything.
-        SpawnId::parse(found.spawn.as_str()).map_err(|error| broken(error.to_string()))?;
-        if let Task::Step(StepTask { change: Some(change), .. }) = &found.task {
-            ChangeName::parse(change.as_str()).map_err(|error| broken(error.to_string()))?;
+        if !found.place.spawns.is_absolute() {
+            return Err(broken("the folder of its spawn is not absolute".to_owned()));
         }
         Ok(Some(found))
     }

@@ -4,15 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ratchet_engine::name::{BatchName, ChangeName, SpawnId};
+use ratchet_engine::name::{BatchName, ChangeName};
 
 use crate::environment::Environment;
 
 /// The folder that marks a project's root and holds everything of ratchet's.
 pub const RATCHET_DIR: &str = ".ratchet";
 
-/// The folder of archived batches and of archived changes; no batch or change can have this name.
-pub const ARCHIVE: &str = "archive";
+pub use ratchet_engine::name::ARCHIVE;
 
 /// Where the journal and the parks of a step live (seed `run-state-locus`; spec `step-and-outcome` 5.5).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -267,12 +266,6 @@ pub fn spawns_root(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_home()?.join("ratchet/spawns"))
 }
 
-/// Returns the directory of one spawn, unless the user has no home.
-#[must_use]
-pub fn spawn_dir(environment: &Environment, spawn: &SpawnId) -> Option<PathBuf> {
-    Some(spawns_root(environment)?.join(spawn.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,7 +285,7 @@ mod tests {
         let environment = Environment::new("/w", [("HOME", "/h")]);
         let config = user_config(&environment).unwrap();
         assert_eq!(config, Path::new("/h/.config/ratchet/config.json"));
-        let spawn = spawn_dir(&environment, &SpawnId::parse("01").unwrap()).unwrap();
-        assert_eq!(spawn, Path::new("/h/.local/state/ratchet/spawns/01"));
+        let spawns = spawns_root(&environment).unwrap();
+        assert_eq!(spawns, Path::new("/h/.local/state/ratchet/spawns"));
     }
 }

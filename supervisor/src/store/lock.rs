@@ -13,7 +13,7 @@ use ratchet_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::file::{Doing, FileError, Of as _};
+use super::file::{Doing, FileError, Of as _, check_regular};
 use super::journal;
 use super::layout::{Layout, RunHome};
 use super::os_lock::{Taken, is_at, try_take};
@@ -82,6 +82,7 @@ impl StepLock {
         let run = layout.run(home);
         journal::make_run_dir(&run)?;
         let path = run.step_lock();
+        check_regular(&path, Doing::Lock)?;
         let note = Note::of_this_process(now);
         for _ in 0..ATTEMPTS {
             let attempt = match create(&path, &note).of(&path, Doing::Lock)? {

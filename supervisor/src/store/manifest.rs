@@ -7,9 +7,9 @@ use thiserror::Error;
 
 use super::change::names_in;
 use super::file::{FileError, read_if_there};
-use super::layout::{ARCHIVE, Layout};
+use super::layout::Layout;
 
-/// Lists the batches, sorted: the folders other than `archive` that hold a `batch.yaml`.
+/// Lists the batches, sorted: the folders that hold a `batch.yaml`.
 ///
 /// # Errors
 /// Fails if `.ratchet/batches` is there and cannot be read.
@@ -22,7 +22,7 @@ pub fn names(layout: &Layout) -> Result<Vec<BatchName>, FileError> {
 /// Tells whether there is a batch of that name.
 #[must_use]
 pub fn exists(layout: &Layout, name: &BatchName) -> bool {
-    name.as_str() != ARCHIVE && layout.manifest(name).exists()
+    layout.manifest(name).exists()
 }
 
 /// Reads a manifest, if there is one.

@@ -20,8 +20,17 @@ use super::layout::RunDir;
 mod tests;
 
 /// The members of a park in the order of spec `step-and-outcome` 5.4; others follow, sorted.
-const PARK_MEMBERS: [&str; 8] =
-    ["parkedAt", "change", "kind", "reason", "answer", "feedback", "approved", "transition"];
+const PARK_MEMBERS: [&str; 9] = [
+    "parkedAt",
+    "change",
+    "kind",
+    "reason",
+    "answer",
+    "feedback",
+    "approved",
+    "transition",
+    "retry",
+];
 
 /// How often a broken file is kept under a new name before the oldest name is used again.
 const BROKEN_COPIES: u32 = 1_000;
@@ -85,6 +94,7 @@ impl RunState {
         put("feedback", park.feedback.as_deref().map(Value::from));
         put("approved", park.approved.map(Value::from));
         put("transition", park.transition.map(|kind| kind.as_str().into()));
+        put("retry", park.retry.then_some(Value::Bool(true)));
         self.parked().insert(park.key.as_str().to_owned(), Value::Object(entry));
     }
 
@@ -164,6 +174,7 @@ fn park_of(key: &str, value: &Value) -> Option<Park> {
         transition: StepKind::ALL
             .into_iter()
             .find(|kind| Some(kind.as_str()) == transition.as_deref()),
+        retry: value.get("retry").and_then(Value::as_bool).unwrap_or_default(),
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ratchet_engine::manifest::Issue;
 use ratchet_engine::permission::{PermissionsLayer, Posture};
 use ratchet_engine::settings::{Assigned, Assignment, Layer, Word as _};
 use ratchet_engine::yaml::{self, Node, Value};
@@ -13,6 +14,7 @@ use yaml_edit::YamlValue;
 use super::edit::{self, EditError};
 use super::file::{Doing, FileError, Of as _, folder_of, read_if_there, replace};
 use super::layout::Layout;
+use crate::error::with_causes;
 
 /// The workflow of a project that names none.
 pub const DEFAULT_SCHEMA: &str = "ratchet";
@@ -54,13 +56,43 @@ pub fn read_project(layout: &Layout) -> Result<ProjectConfig, FileError> {
     }
 }
 
-/// Reads the user's permissions, if there are any; a malformed file or policy counts as absent.
+/// What the user's own configuration says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserConfig {
+    /// `batch.permissions`.
+    pub permissions: Option<PermissionsLayer>,
+    /// What was left out, and why; one line each, without secrets.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the user's configuration. A malformed file or policy counts as absent, with a warning: what applies instead may
+/// allow more.
 #[must_use]
-pub fn read_user(path: Option<&Path>) -> Option<PermissionsLayer> {
-    let bytes = read_if_there(path?).ok()??;
-    let json: Json = serde_json::from_slice(&bytes).ok()?;
+pub fn read_user(path: Option<&Path>) -> UserConfig {
+    let Some(path) = path else { return UserConfig::default() };
+    let ignored = |why: String| UserConfig { permissions: None, warnings: vec![why + "; ignored"] };
+    let bytes = match read_if_there(path) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return UserConfig::default(),
+        Err(error) => return ignored(with_causes(&error)),
+    };
+    let name = path.display();
+    let json = match serde_json::from_slice::<Json>(&bytes) {
+        Ok(json @ Json::Object(_)) => json,
+        Ok(_) => return ignored(format!("{name}: not a map")),
+        Err(error) => return ignored(format!("{name}: {error}")),
+    };
     // Compact JSON is YAML too; as it lies in the file it need not be, for JSON may be indented by tabs.
-    PermissionsLayer::from_user(&yaml::parse(&json.to_string()).ok()?)
+    let (permissions, issues) = match yaml::parse(&json.to_string()) {
+        Ok(node) => PermissionsLayer::from_user(&node),
+        Err(error) => return ignored(format!("{name}: {}", error.problem)),
+    };
+    let warning = |issue| {
+        // The places are those of the compact text.
+        let issue = Issue { line: None, column: None, ..issue };
+        format!("{name}: {issue}; the permissions in it are ignored")
+    };
+    UserConfig { permissions, warnings: issues.into_iter().map(warning).collect() }
 }
 
 /// Writes a checked assignment to the project's configuration; comments and everything else stay.

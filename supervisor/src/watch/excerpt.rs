@@ -1,5 +1,8 @@
 //! The head of a stream, kept for the `detail` of a result. Bytes stay bytes until the end.
 
+use crate::agent::render::render;
+use crate::agent::stream::AgentEvent;
+
 /// More than the longest text that is shown (spec `step-and-outcome` 6: 2,000 characters after trimming).
 const KEPT: usize = 64 * 1024;
 
@@ -8,6 +11,18 @@ const KEPT: usize = 64 * 1024;
 pub(super) struct Excerpt(Vec<u8>);
 
 impl Excerpt {
+    /// Takes what a person would read of an event.
+    pub(super) fn take_event(&mut self, event: &AgentEvent<'_>) {
+        if !self.is_full() {
+            render(event, &mut |piece| self.take(&piece.text));
+        }
+    }
+
+    /// Says that nothing more is kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() == KEPT
+    }
+
     pub(super) fn take(&mut self, bytes: &[u8]) {
         let bytes = if self.0.is_empty() { bytes.trim_ascii_start() } else { bytes };
         let room = KEPT - self.0.len();
@@ -23,6 +38,20 @@ impl Excerpt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::stream::{AgentStream, StreamFormat};
+
+    #[test]
+    fn events_are_kept_as_they_read() {
+        let mut stream = AgentStream::new(StreamFormat::Codex);
+        let mut excerpt = Excerpt::default();
+        let line = br#"{"type":"turn.failed","error":{"message":"no credit"}}"#;
+        stream
+            .push(b"{\"type\":\"turn.started\"}\nplain\n", &mut |event| excerpt.take_event(&event));
+        stream.push(line, &mut |event| excerpt.take_event(&event));
+        stream.finish(&mut |event| excerpt.take_event(&event));
+        let text = excerpt.into_text();
+        assert!(text.starts_with("plain\n") && text.ends_with("error: no credit\n"), "{text}");
+    }
 
     #[test]
     fn an_excerpt_is_bounded_and_begins_with_the_first_word() {

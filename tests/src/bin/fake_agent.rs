@@ -309,7 +309,7 @@ fn plan(change: &str, tasks: u32) -> Result<()> {
     let folder = format!(".ratchet/changes/{change}");
     put(
         &format!("{folder}/features/{change}.feature"),
-        format!("Feature: {change}\n  Scenario: it works\n    Given nothing\n    Then it works\n")
+        format!("Feature: {change}\n  Scenario: it works\n    Given nothing\n    When it is used\n    Then it works\n")
             .as_bytes(),
     )?;
     let boxes: String = (1..=tasks).map(|number| format!("- [ ] task {number}\n")).collect();

@@ -1,9 +1,13 @@
 //! `ratchet batch apply`: exactly one step (spec `batch-status-and-selection` 6).
 
 use ratchet_engine::name::BatchName;
+use ratchet_engine::outcome::StepResult;
 use ratchet_engine::permission::Escalation;
+use ratchet_engine::report::ApplyReport;
+use ratchet_supervisor::error::channel;
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, Leave, OverrideConsent};
+use ratchet_supervisor::store::layout::RunHome;
 
 use super::first_run::ask_for_posture;
 use crate::args::batch::{Apply, Raise};
@@ -11,6 +15,7 @@ use crate::args::{Format, Stepping};
 use crate::commands::{Ended, failed, open_configured, stage};
 use crate::diagnostic::Failure;
 use crate::exit::{CodeStyle, Exit};
+use crate::render::page::Page;
 use crate::render::{settings, step};
 use crate::ui::Ui;
 
@@ -22,13 +27,34 @@ pub(super) fn run(args: &Apply, ui: Ui) -> Ended {
     ask_for_posture(&project, format, ui);
     show_posture(&project, &batch, args.raise, format, ui)?;
     let request = request(&batch, args.raise, args.stepping);
+    let looking = project.clone();
     let (report, signal) =
         stage::play(project, ui, format, async |stage| stage.apply(request).await)?;
-    ui.answer(format, &report, |page| step::report(page, &report))?;
+    ui.answer(format, &report, |page| draw(page, &report, &looking, &batch))?;
     Ok(match signal {
         Some(signal) => Exit::BySignal(signal),
         None => CodeStyle::of(args.stepping).exit(Exit::of_report(&report)),
     })
+}
+
+/// Draws what one step came to, and what it waits for.
+pub(super) fn draw(page: &mut Page, report: &ApplyReport, project: &Project, batch: &BatchName) {
+    step::report(page, report);
+    if let ApplyReport::Step(result) = report {
+        draw_park(page, result, project, &RunHome::Batch(batch.clone()));
+    }
+}
+
+/// Draws what a step that has just halted waits for. Its outcome is told already, so a park that cannot be read is not.
+pub(in crate::commands) fn draw_park(
+    page: &mut Page,
+    result: &StepResult,
+    project: &Project,
+    home: &RunHome,
+) {
+    if let Ok(Some(park)) = project.halting_park(home, &result.change) {
+        step::waits(page, result, &park, channel(home));
+    }
 }
 
 /// Says to a person which permissions are in force, before anything runs.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ratchet_engine::name::BatchName;
 use ratchet_engine::permission::SuppressedEscalation;
-use ratchet_engine::settings::{Isolation, Scope, Settings};
+use ratchet_engine::settings::{Isolation, Scope, Settings, agent_timeout_ms};
 use ratchet_supervisor::agent::permission::{Enforcement, enforcement};
 use ratchet_supervisor::project::Project;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::apply::escalation;
 use crate::args::batch::Config;
-use crate::commands::{Ended, failed, open_configured};
+use crate::commands::{Ended, failed, open, open_configured, warn};
 use crate::exit::Exit;
 use crate::render::page::Tone;
 use crate::render::settings;
@@ -31,6 +31,27 @@ struct Shown<'a> {
     suppressed_escalation: Option<&'a SuppressedEscalation>,
     isolation: Isolation,
     enforcement: &'a [Enforcement],
+    #[serde(skip_serializing_if = "Environment::is_silent")]
+    environment: Environment,
+}
+
+/// What the environment sets over all scopes.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Environment {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_timeout_ms: Option<u64>,
+}
+
+impl Environment {
+    fn of(project: &Project) -> Self {
+        let text = project.environment().var("RATCHET_AGENT_TIMEOUT_MS");
+        Self { agent_timeout_ms: agent_timeout_ms(text, None) }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.agent_timeout_ms.is_none()
+    }
 }
 
 /// What `batch config --set --json` prints.
@@ -43,15 +64,17 @@ struct Set<'a> {
 
 /// Shows the settings in force, or sets one.
 pub(super) fn run(args: &Config, ui: Ui) -> Ended {
-    let project = open_configured(ui)?;
     match &args.set {
-        Some(assignment) => set(&project, args, assignment, ui),
-        None => show(&project, args, ui),
+        Some(assignment) => set(args, assignment, ui),
+        None => show(&open_configured(ui)?, args, ui),
     }
 }
 
-fn set(project: &Project, args: &Config, assignment: &str, ui: Ui) -> Ended {
+fn set(args: &Config, assignment: &str, ui: Ui) -> Ended {
+    let project = open()?;
     let assignment = project.set_setting(assignment).map_err(failed)?;
+    // Not before: a file that cannot be changed is told by the error alone.
+    warn(project.warnings().map_err(failed)?, ui);
     let (key, value) = (assignment.key.as_str(), assignment.shown.as_str());
     ui.answer(args.output.format(), &Set { ok: true, key, value }, |page| {
         page.tone(Tone::Good, "✓ ").put(format_args!("Set batch.{key} = {value}")).end();
@@ -66,9 +89,11 @@ fn show(project: &Project, args: &Config, ui: Ui) -> Ended {
     };
     let found = project.settings(batch.as_ref(), escalation(args.raise)).map_err(failed)?;
     let enforcement = enforcement_rows(&found);
-    let shown = Shown::of(batch.as_ref(), &found, &enforcement);
+    let environment = Environment::of(project);
+    let shown = Shown { environment, ..Shown::of(batch.as_ref(), &found, &enforcement) };
     ui.answer(args.output.format(), &shown, |page| {
-        settings::settings(page, batch.as_ref(), &found, &enforcement);
+        let timeout = environment.agent_timeout_ms;
+        settings::settings(page, batch.as_ref(), &found, &enforcement, timeout);
     })?;
     Ok(Exit::Success)
 }
@@ -94,6 +119,7 @@ impl<'a> Shown<'a> {
             suppressed_escalation: found.suppressed_escalation.as_ref(),
             isolation: found.isolation(),
             enforcement,
+            environment: Environment { agent_timeout_ms: None },
         }
     }
 }
@@ -124,6 +150,10 @@ mod tests {
             [enforcement(&ratchet_engine::name::AgentName::new("claude"), &found.permissions)];
         assert_fits("config", &Shown::of(Some(&batch), &found, &rows));
         assert_fits("config", &Shown::of(None, &found, &[]));
+        let environment = Environment { agent_timeout_ms: Some(123) };
+        let shown = Shown { environment, ..Shown::of(None, &found, &[]) };
+        assert_fits("config", &shown);
+        assert_eq!(serde_json::to_value(&shown).unwrap()["environment"]["agentTimeoutMs"], 123);
         assert_fits("config", &Set { ok: true, key: "authToken", value: "***" });
     }
 }

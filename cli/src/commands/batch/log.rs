@@ -9,6 +9,7 @@ use ratchet_supervisor::follow::stored;
 use ratchet_supervisor::project::{LoggedStep, Project};
 use serde::Serialize;
 
+use super::running::Running;
 use crate::args::batch::Log;
 use crate::commands::{Ended, failed, open};
 use crate::diagnostic::Failure;
@@ -23,6 +24,9 @@ use crate::ui::{NotWritten, Ui};
 struct Logged<'a> {
     batch: &'a BatchName,
     steps: &'a [LoggedStep],
+    /// Absent while nothing runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<&'a Running>,
 }
 
 /// Lists the steps, or prints what one of them printed.
@@ -35,13 +39,21 @@ pub(super) fn run(args: &Log, ui: Ui) -> Ended {
     let key = args.change.as_deref().map(StepKey::from_text);
     let steps = project.logged(&batch, key.as_ref()).map_err(failed)?;
     if !args.last {
-        ui.answer(args.output.format(), &Logged { batch: &batch, steps: &steps }, |page| {
-            draw(page, &steps);
+        let running = Running::find(&project, &batch, ui);
+        let logged = Logged { batch: &batch, steps: &steps, running: running.as_ref() };
+        ui.answer(args.output.format(), &logged, |page| {
+            draw(page, &steps, key.as_ref());
+            if let Some(running) = &running {
+                running.draw(page, &batch);
+            }
         })?;
         return Ok(Exit::Success);
     }
     match steps.last() {
-        Some(step) => output(&project, &step.spawn, args, ui),
+        Some(step) => {
+            ui.tell(|page| outcome(page, step));
+            output(&project, &step.spawn, args, ui)
+        }
         None => Err(Failure::new(format!("No step of batch '{batch}' has been concluded"))
             .help("'ratchet batch attach' follows the one that runs.")),
     }
@@ -50,6 +62,11 @@ pub(super) fn run(args: &Log, ui: Ui) -> Ended {
 fn output(project: &Project, spawn: &str, args: &Log, ui: Ui) -> Ended {
     let dir = project.spawn_dir(spawn).map_err(failed)?;
     let mut frames = stored(&dir).map_err(failed)?.peekable();
+    if frames.peek().is_none() {
+        ui.tell(|page| {
+            page.tone(Tone::Dim, format_args!("Spawn {spawn} printed nothing.")).end();
+        });
+    }
     let mut out = Pen::new(io::stdout());
     let mut err = Pen::new(io::stderr());
     let mut transcript = match frames.peek() {
@@ -73,15 +90,31 @@ fn output(project: &Project, spawn: &str, args: &Log, ui: Ui) -> Ended {
     }
 }
 
-fn draw(page: &mut Page, steps: &[LoggedStep]) {
-    if steps.is_empty() {
-        page.put("No step has been concluded yet.").end();
+/// Says what came of a step whose output follows: an agent that failed early may have printed nothing.
+fn outcome(page: &mut Page, step: &LoggedStep) {
+    let kind = step.transition.map_or("proof-of-work", |kind| kind.as_str());
+    page.tone(Tone::Dim, format_args!("{kind} of {}, spawn {}: ", step.change, step.spawn));
+    page.tone(tone(step), &step.kind).put(format_args!(" — {}", step.message)).end();
+}
+
+fn tone(step: &LoggedStep) -> Tone {
+    if step.kind == "blocker" { Tone::Warn } else { Tone::Good }
+}
+
+fn draw(page: &mut Page, steps: &[LoggedStep], key: Option<&StepKey>) {
+    match (steps, key) {
+        ([], Some(key)) => {
+            page.put(format_args!("No step of '{key}' has been concluded.")).end();
+        }
+        ([], None) => {
+            page.put("No step has been concluded yet.").end();
+        }
+        (_, _) => {}
     }
     for step in steps {
         let kind = step.transition.map_or("proof-of-work", |kind| kind.as_str());
-        let tone = if step.kind == "blocker" { Tone::Warn } else { Tone::Good };
         page.tone(Tone::Dim, &step.at).put(format_args!("  {}  {kind}  ", step.change));
-        page.tone(tone, &step.kind);
+        page.tone(tone(step), &step.kind);
         page.put(format_args!("  {}", step.message.lines().next().unwrap_or_default())).end();
         page.tone(Tone::Dim, format_args!("    spawn {}", step.spawn));
         if !step.output {
@@ -93,6 +126,7 @@ fn draw(page: &mut Page, steps: &[LoggedStep]) {
 
 #[cfg(test)]
 mod tests {
+    use ratchet_engine::name::SpawnId;
     use ratchet_engine::transition::StepKind;
 
     use super::*;
@@ -112,7 +146,7 @@ mod tests {
         };
         let steps = [step("01", "completion", true), step("02", "blocker", false)];
         let mut page = Page::new(Ink::Plain);
-        draw(&mut page, &steps);
+        draw(&mut page, &steps, None);
         insta::assert_snapshot!(page.finish(), @r"
         2026-07-02T09:05:01.000Z  add-cart  apply  completion  five tasks
             spawn 01
@@ -120,6 +154,24 @@ mod tests {
             spawn 02  (output no longer stored)
         ");
         let batch = BatchName::parse("shop").unwrap();
-        assert_fits("log", &Logged { batch: &batch, steps: &steps });
+        assert_fits("log", &Logged { batch: &batch, steps: &steps, running: None });
+        let running = Running {
+            change: StepKey::from_text("proof-of-work:p1"),
+            transition: None,
+            spawn: SpawnId::parse("03").unwrap(),
+            started_at: "2026-07-02T09:05:01.000Z".into(),
+        };
+        assert_fits("log", &Logged { batch: &batch, steps: &[], running: Some(&running) });
+    }
+
+    #[test]
+    fn a_key_without_steps_is_named() {
+        let drawn = |key: Option<&str>| {
+            let mut page = Page::new(Ink::Plain);
+            draw(&mut page, &[], key.map(StepKey::from_text).as_ref());
+            page.finish().to_owned()
+        };
+        assert_eq!(drawn(Some("nope")), "No step of 'nope' has been concluded.\n");
+        assert_eq!(drawn(None), "No step has been concluded yet.\n");
     }
 }

@@ -3,18 +3,24 @@
 //! What to run is decided anew for every step, as by `batch apply`; here is only the rule when to halt.
 
 use ratchet_engine::decide::Idle;
-use ratchet_engine::outcome::StepState;
+use ratchet_engine::name::BatchName;
+use ratchet_engine::outcome::{StepResult, StepState};
+use ratchet_engine::park::ParkKind;
+use ratchet_engine::permission::Escalation;
 use ratchet_engine::report::ApplyReport;
+use ratchet_engine::shell::quoted;
+use ratchet_engine::stall::{Ground, is_stalled};
+use ratchet_supervisor::project::Project;
 use serde::Serialize;
 
-use super::apply::{request, show_posture};
+use super::apply::{draw, escalation, request, show_posture};
 use super::first_run::ask_for_posture;
 use crate::args::Format;
 use crate::args::batch::Run;
 use crate::commands::{Ended, failed, open_configured, stage};
+use crate::diagnostic::Failure;
 use crate::exit::{CodeStyle, Exit};
 use crate::render::page::{Page, Tone};
-use crate::render::step;
 use crate::signals::Signal;
 use crate::ui::Ui;
 
@@ -35,6 +41,12 @@ struct Halted {
     /// What to type next, where that helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    /// The page in `docs/errors/`, if it was an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    /// What a parked step waits for.
+    #[serde(skip)]
+    waits_for: Option<ParkKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -52,8 +64,12 @@ enum Reason {
     NothingReady,
     /// A proof-of-work failed and keeps its gate shut.
     ProofFailed,
-    /// `--max-steps` were run.
+    /// A step said that it is complete, left nothing behind, and would only run again.
+    Stalled,
+    /// `--max-steps` were run, or more than any work takes.
     MaxSteps,
+    /// A step could not be begun or recorded. What ran before was recorded.
+    Error,
     /// A signal asked for the end.
     Stopped,
 }
@@ -65,29 +81,71 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     ask_for_posture(&project, format, ui);
     show_posture(&project, &batch, args.raise, format, ui)?;
-    let most = args.max_steps.map_or(usize::MAX, |most| most as usize);
-    let (ran, signal) = stage::play(project, ui, format, async |stage| {
+    let most = args.max_steps.map_or(MOST_STEPS, |most| most as usize);
+    let mut ground = Watched::new(project.clone(), batch.clone(), escalation(args.raise));
+    let ((ran, failure), signal) = stage::play(project, ui, format, async |stage| {
         let mut steps = Vec::new();
         loop {
-            let report = stage.apply(request(&batch, args.raise, args.stepping)).await?;
+            let report = match stage.apply(request(&batch, args.raise, args.stepping)).await {
+                Ok(report) => report,
+                Err(failure) if steps.is_empty() => return Err(failure),
+                Err(failure) => {
+                    let halted = Halted::by(&failure);
+                    return Ok((Ran { steps, halted }, Some(failure)));
+                }
+            };
             if format == Format::Text {
-                ui.text(|page| step::report(page, &report))?;
+                ui.text(|page| draw(page, &report, ground.project(), &batch))?;
             }
-            let halted = Halted::after(&report, stage.asked());
+            let halted =
+                Halted::after(&report, stage.asked()).or_else(|| ground.stall_after(&report));
             if is_step(&report) {
                 steps.push(report);
             }
             let halted = halted.or_else(|| (steps.len() >= most).then(|| Halted::at_limit(most)));
             if let Some(halted) = halted {
-                return Ok(Ran { steps, halted });
+                return Ok((Ran { steps, halted }, None));
             }
         }
     })?;
     ui.answer(format, &ran, |page| ran.draw(page))?;
-    Ok(match signal {
-        Some(signal) => Exit::BySignal(signal),
-        None => CodeStyle::of(args.stepping).exit(ran.exit()),
-    })
+    match (signal, failure) {
+        (Some(signal), _) => Ok(Exit::BySignal(signal)),
+        (None, Some(failure)) => Err(failure),
+        (None, None) => Ok(CodeStyle::of(args.stepping).exit(ran.exit())),
+    }
+}
+
+/// The limit of a run that was given none: more than work takes, and an end to what goes round in circles.
+const MOST_STEPS: usize = 10_000;
+
+/// What the steps of a run leave behind, looked at between them.
+struct Watched {
+    project: Project,
+    batch: BatchName,
+    escalation: Escalation,
+    /// `None` if it could not be read; then the next step says why.
+    ground: Option<Ground>,
+}
+
+impl Watched {
+    fn new(project: Project, batch: BatchName, escalation: Escalation) -> Self {
+        let ground =
+            project.snapshot(&batch, escalation).ok().map(|snapshot| Ground::of(&snapshot));
+        Self { project, batch, escalation, ground }
+    }
+
+    fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// Halts a run whose last step changed nothing and would only be run again.
+    fn stall_after(&mut self, report: &ApplyReport) -> Option<Halted> {
+        let now = self.project.snapshot(&self.batch, self.escalation).ok();
+        let before = std::mem::replace(&mut self.ground, now.as_ref().map(Ground::of));
+        let ApplyReport::Step(step) = report else { return None };
+        is_stalled(&before?, step, &now?).then(|| Halted::stalled(step, &self.batch))
+    }
 }
 
 fn is_step(report: &ApplyReport) -> bool {
@@ -102,10 +160,9 @@ impl Halted {
     fn after(report: &ApplyReport, asked: Option<Signal>) -> Option<Self> {
         if let Some(signal) = asked {
             let message = format!("Stopped by {}.", signal.name());
-            return Some(Self { reason: Reason::Stopped, message, hint: None });
+            return Some(Self::new(Reason::Stopped, message));
         }
-        let halted =
-            |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
+        let halted = |reason, message: &str| Self::new(reason, message);
         match report {
             ApplyReport::Step(step) => match step.state {
                 StepState::Advanced => None,
@@ -125,6 +182,7 @@ impl Halted {
             },
             ApplyReport::Parked(parked) => Some(Self {
                 hint: Some(parked.first.hint.clone()),
+                waits_for: Some(parked.first.kind),
                 ..halted(Reason::Parked, &parked.first.reason)
             }),
             ApplyReport::NothingReady(nothing) => {
@@ -133,16 +191,44 @@ impl Halted {
                     Idle::FailedProof { .. } => Reason::ProofFailed,
                     Idle::NothingReady => Reason::NothingReady,
                 };
-                Some(halted(reason, &nothing.message))
+                Some(Self { hint: nothing.hint.clone(), ..halted(reason, &nothing.message) })
             }
             ApplyReport::Proof(proof) if proof.gate_passed => None,
-            ApplyReport::Proof(proof) => Some(halted(Reason::ProofFailed, &proof.detail)),
+            ApplyReport::Proof(proof) => Some(Self {
+                hint: proof.hint.clone(),
+                ..halted(Reason::ProofFailed, &proof.detail)
+            }),
         }
     }
 
+    fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), hint: None, code: None, waits_for: None }
+    }
+
     fn at_limit(most: usize) -> Self {
-        let message = format!("The limit of {most} steps is reached.");
-        Self { reason: Reason::MaxSteps, message, hint: None }
+        let steps = if most == 1 { "step" } else { "steps" };
+        Self::new(Reason::MaxSteps, format!("The limit of {most} {steps} is reached."))
+    }
+
+    fn stalled(step: &StepResult, batch: &BatchName) -> Self {
+        let StepResult { change, transition, .. } = step;
+        let batch = quoted(batch.as_str());
+        let message = format!(
+            "The {transition} of '{change}' was reported complete, but it left nothing behind and would only run again."
+        );
+        let hint = format!(
+            "read what its agent printed: `ratchet batch log {batch} --last`; then write what is missing yourself, or let \
+             one more try run: `ratchet batch apply {batch}`"
+        );
+        Self { hint: Some(hint), ..Self::new(Reason::Stalled, message) }
+    }
+
+    fn by(failure: &Failure) -> Self {
+        Self {
+            hint: failure.advice().map(str::to_owned),
+            code: failure.page(),
+            ..Self::new(Reason::Error, failure.sentence())
+        }
     }
 }
 
@@ -155,21 +241,30 @@ impl Ran {
             Reason::Parked => (Tone::Warn, "a parked step holds the batch"),
             Reason::NothingReady => (Tone::Warn, "nothing is ready"),
             Reason::ProofFailed => (Tone::Bad, "a proof-of-work failed"),
-            Reason::MaxSteps => (Tone::Dim, "the limit of --max-steps is reached"),
+            Reason::Stalled => (Tone::Warn, "a step changes nothing"),
+            Reason::MaxSteps => (Tone::Dim, "the limit of steps is reached"),
+            Reason::Error => (Tone::Bad, "a step could not be run"),
             Reason::Stopped => (Tone::Warn, "stopped"),
         };
         let count = self.steps.len();
         let steps = if count == 1 { "step" } else { "steps" };
         page.put(format_args!("Halted after {count} {steps}: ")).tone(tone, why).end();
+        // Everything else has been said by the last step, or is about to be said by the error.
+        if let (Reason::Stalled, Some(hint)) = (self.halted.reason, &self.halted.hint) {
+            page.put(&self.halted.message).end();
+            page.put(format_args!("To proceed: {hint}")).end();
+        }
     }
 
     fn exit(&self) -> Exit {
         match self.halted.reason {
             Reason::Done | Reason::MaxSteps => Exit::Success,
-            Reason::Blocked | Reason::Stopped => Exit::Blocked,
+            Reason::Blocked | Reason::Stopped | Reason::Stalled => Exit::Blocked,
             Reason::AwaitingApproval => Exit::AwaitingApproval,
-            Reason::Parked | Reason::NothingReady => Exit::NothingReady,
+            Reason::Parked => self.halted.waits_for.map_or(Exit::NothingReady, Exit::of_park),
+            Reason::NothingReady => Exit::NothingReady,
             Reason::ProofFailed => Exit::ProofFailed,
+            Reason::Error => Exit::Failure,
         }
     }
 }

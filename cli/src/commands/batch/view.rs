@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::config::enforcement_rows;
 use crate::args::batch::Show;
-use crate::commands::{Ended, failed, open_configured};
+use crate::commands::{Ended, failed, open_configured, warn};
 use crate::exit::Exit;
 use crate::render::view;
 use crate::ui::Ui;
@@ -39,6 +39,7 @@ pub(super) fn run(args: &Show, ui: Ui) -> Ended {
     let project = open_configured(ui)?;
     let name = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     let snapshot = project.snapshot(&name, Escalation::Clamped).map_err(failed)?;
+    warn(project.plan_warnings(&snapshot), ui);
     let batch = project.status_of(&snapshot).map_err(failed)?;
     let enforcement = enforcement_rows(&snapshot.settings);
     let shown = Shown::of(&batch, &snapshot.settings, &enforcement);
@@ -80,6 +81,7 @@ mod tests {
             done_count: 0,
             gate: GateMode::Voluntary,
             next: None,
+            pull_request: None,
             phases: Vec::new(),
         };
         let settings = resolve(None, &Layer::default(), None, Escalation::Clamped);

@@ -78,7 +78,7 @@ fn every_setting_is_shown_with_where_it_comes_from() {
         .map(|agent| enforcement_of(agent, &found.permissions))
         .collect();
     let batch = BatchName::parse("shop").unwrap();
-    let text = drawn(|page| settings(page, Some(&batch), &found, &rows));
+    let text = drawn(|page| settings(page, Some(&batch), &found, &rows, None));
     assert!(!text.contains("hush"), "{text}");
     insta::assert_snapshot!(text, @r"
     Settings of batch shop
@@ -117,4 +117,11 @@ fn every_setting_is_shown_with_where_it_comes_from() {
     Enforcement:
       cursor: NOT ENFORCED — agent defaults apply
     ");
+}
+
+#[test]
+fn a_timeout_of_the_environment_is_told_beside_the_one_it_overrides() {
+    let found = resolve(None, &Layer::default(), None, Escalation::Clamped);
+    let text = drawn(|page| settings(page, None, &found, &[], Some(123)));
+    assert!(text.contains("\n    RATCHET_AGENT_TIMEOUT_MS=123 is in force instead\n"), "{text}");
 }

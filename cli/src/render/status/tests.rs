@@ -3,7 +3,6 @@
 use super::*;
 use crate::render::page::Ink;
 use crate::schemas::assert_fits;
-use ratchet_engine::name::PhaseName;
 use ratchet_engine::permission::Escalation;
 use ratchet_engine::settings::{GateMode, Layer, resolve};
 use ratchet_engine::status::Progress;
@@ -36,6 +35,7 @@ fn phase_of(name: &str, status: PhaseState, changes: Vec<ChangeStatus>) -> Phase
         success: "seen".into(),
         status,
         gated_by: None,
+        parked: None,
         changes,
     }
 }
@@ -50,6 +50,7 @@ fn batch_of(phases: Vec<PhaseStatus>) -> BatchStatus {
         done_count: changes().filter(|change| change.status == ChangeState::Done).count(),
         gate: GateMode::Voluntary,
         next: None,
+        pull_request: None,
         phases,
     }
 }
@@ -139,6 +140,7 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
         answer: None,
         feedback: None,
         approved: None,
+        retry: false,
     };
     let asked = park(ParkKind::Blocked, "Which currency?\nEuro or pound?");
     let parked = |name, state, park| ChangeStatus { parked: Some(park), ..change_of(name, state) };
@@ -206,6 +208,73 @@ fn a_finished_batch_says_so_and_an_unproven_one_names_the_proof() {
     batch.next = Some(Next::Proof { phase: PhaseName::parse("p1").unwrap() });
     assert!(drawn(&batch).ends_with("\nNext: proof-of-work of phase p1\n"));
     batch.next = None;
+    let stuck = drawn(&batch);
+    assert!(stuck.contains("the proof-of-work of phase p1 failed"), "{stuck}");
+    assert!(stuck.ends_with("ratchet batch rerun-proof shop --phase p1\n"), "{stuck}");
     batch.status = BatchState::Done;
     assert!(drawn(&batch).ends_with("\nAll changes done.\n"));
+}
+
+#[test]
+fn a_parked_decomposition_and_a_parked_pull_request_show_what_frees_them() {
+    let asked = ParkView {
+        kind: ParkKind::Blocked,
+        reason: "Which repository?".into(),
+        answer: None,
+        feedback: None,
+        approved: None,
+        retry: false,
+    };
+    let phase =
+        PhaseStatus { parked: Some(asked.clone()), ..phase_of("p1", PhaseState::Pending, vec![]) };
+    let empty = batch_of(vec![phase]);
+    assert_fits("status", &empty.to_status_json());
+    insta::assert_snapshot!(drawn(&empty), @r#"
+    Batch: shop
+    No changes yet. Add change intents to the phases in .ratchet/batches/shop/batch.yaml
+      Phase: p1
+          ⚠ blocked: Which repository?
+          answer it: ratchet batch report shop --change p1 --answer "…"
+    "#);
+    let mut done = batch_of(vec![phase_of(
+        "p1",
+        PhaseState::Done,
+        vec![change_of("add-cart", ChangeState::Done)],
+    )]);
+    done.status = BatchState::Done;
+    let due = |parked: Option<ParkView>| DuePullRequest {
+        key: StepKey::from_text("pr:shop"),
+        changes: vec![ChangeName::parse("add-cart").unwrap()],
+        held: parked.is_some(),
+        parked,
+    };
+    done.pull_request = Some(due(Some(asked)));
+    assert_fits("status", &done.to_status_json());
+    assert!(
+        drawn(&done).ends_with(
+            "\nAll changes done.\nPull request: pr:shop (add-cart)\n      ⚠ blocked: Which repository?\n      \
+             answer it: ratchet batch report shop --change pr:shop --answer \"…\"\n"
+        ),
+        "{}",
+        drawn(&done)
+    );
+    done.pull_request = Some(due(None));
+    assert!(drawn(&done).ends_with("\nAll changes done.\nNext: pull request pr:shop (add-cart)\n"));
+}
+
+#[test]
+fn a_step_that_nobody_asked_anything_about_runs_again() {
+    let stopped = ParkView {
+        kind: ParkKind::Blocked,
+        reason: "Agent was stopped by cancel without reporting completion.".into(),
+        answer: None,
+        feedback: None,
+        approved: None,
+        retry: true,
+    };
+    let change =
+        ChangeStatus { parked: Some(stopped), ..change_of("add-cart", ChangeState::InProgress) };
+    let batch = batch_of(vec![phase_of("p1", PhaseState::InProgress, vec![change])]);
+    assert_fits("status", &batch.to_status_json());
+    assert!(drawn(&batch).contains("\n      run it again: ratchet batch apply shop\n"));
 }

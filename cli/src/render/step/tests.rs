@@ -5,7 +5,7 @@ use crate::render::page::Ink;
 use crate::schemas::assert_fits;
 use ratchet_engine::decide::{Halt, Idle, Proving};
 use ratchet_engine::manifest::{ProofKind, ProofOfWork};
-use ratchet_engine::name::{PhaseName, StepKey};
+use ratchet_engine::name::{BatchName, ChangeName, PhaseName, SpawnId, StepKey};
 use ratchet_engine::park::{Park, ParkKind};
 use ratchet_engine::proof::{ProofReason, ProofRecord};
 use ratchet_engine::transition::StepKind;
@@ -27,7 +27,8 @@ fn result_of(state: StepState) -> StepResult {
         journal_refs: None,
         message: None,
         agent_override: false,
-        spawn_id: None,
+        spawn_id: Some(SpawnId::parse("01").unwrap()),
+        not_started: false,
         notes: Vec::new(),
     }
 }
@@ -136,6 +137,7 @@ fn parked_steps_say_what_frees_the_first_and_who_else_waits() {
             feedback: None,
             approved: None,
             transition: None,
+            retry: false,
         },
     };
     let halts = [
@@ -157,4 +159,72 @@ fn nothing_to_do_is_said_in_one_line() {
     let done = ApplyReport::idle(&Idle::Done);
     assert_fits("apply", &done);
     assert_eq!(drawn(|page| report(page, &done)), "Nothing to do — all changes are done.\n");
+}
+
+#[test]
+fn a_step_without_an_agent_is_not_said_to_have_run() {
+    let blocked = StepResult {
+        blocker: Some(
+            "Agent could not be started: cannot run claude: not found on PATH (/bin).".into(),
+        ),
+        not_started: true,
+        ..result_of(StepState::Blocked)
+    };
+    assert_fits("apply", &ApplyReport::Step(blocked.clone()));
+    assert_eq!(
+        drawn(|page| result(page, &blocked, Manner::Batch)),
+        "Not started: add-cart (apply)\n⚠ blocked — Agent could not be started: cannot run claude: not found on PATH (/bin).\n"
+    );
+    let refused = StepResult { spawn_id: None, not_started: false, ..blocked };
+    assert!(
+        drawn(|page| result(page, &refused, Manner::Apply))
+            .starts_with("Not started: add-cart (apply)\n")
+    );
+}
+
+#[test]
+fn a_step_that_halts_says_what_it_waits_for() {
+    let park = |kind, transition| Park {
+        parked_at: "2026-07-02T09:00:00.000Z".into(),
+        key: StepKey::from_text("add-cart"),
+        kind,
+        reason: "Which currency?".into(),
+        answer: None,
+        feedback: None,
+        approved: None,
+        transition: Some(transition),
+        retry: false,
+    };
+    let verify = StepResult { transition: StepKind::Verify, ..result_of(StepState::Blocked) };
+    let change = ChangeName::parse("add-cart").unwrap();
+    let asked = park(ParkKind::Blocked, StepKind::Apply);
+    insta::assert_snapshot!(drawn(|page| waits(page, &verify, &asked, Channel::Alone(&change))), @r#"
+    It is the apply of 'add-cart' that waits.
+    To proceed: record an answer with `ratchet report add-cart --answer "..."`
+    "#);
+    let batch = BatchName::parse("shop").unwrap();
+    let stopped = Park { retry: true, ..park(ParkKind::Blocked, StepKind::Verify) };
+    assert_eq!(
+        drawn(|page| waits(page, &verify, &stopped, Channel::Batch(&batch))),
+        "To proceed: run it again with `ratchet batch apply shop`\n"
+    );
+    let shown = park(ParkKind::AwaitingApproval, StepKind::Verify);
+    insta::assert_snapshot!(drawn(|page| waits(page, &verify, &shown, Channel::Batch(&batch))), @r#"
+    To proceed: approve with `ratchet batch approve shop --change add-cart` or reject with `ratchet batch report shop --change add-cart --reject "..."`
+    "#);
+}
+
+#[test]
+fn a_proof_that_keeps_its_gate_shut_says_how_it_runs_again() {
+    let batch = BatchName::parse("shop").unwrap();
+    let failed = proof_of(&record(ProofPolicy::HardGate)).of_batch(&batch);
+    assert_fits("apply", &failed);
+    let text = drawn(|page| report(page, &failed));
+    assert!(text.contains("\nTo proceed: mend what it names"), "{text}");
+    assert!(text.contains("`ratchet batch rerun-proof shop --phase p1`"), "{text}");
+    let phase = PhaseName::parse("p1").unwrap();
+    let shut =
+        ApplyReport::idle(&Idle::FailedProof { phase, gated_by: "p1".into() }).of_batch(&batch);
+    assert_fits("apply", &shut);
+    assert!(drawn(|page| report(page, &shut)).contains("rerun-proof shop --phase p1"));
 }

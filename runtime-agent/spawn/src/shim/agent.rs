@@ -171,12 +171,32 @@ fn not_started(program: &std::ffi::OsStr, cwd: &Path, error: &io::Error) -> End 
         }
         _ => NotStarted::Refused,
     };
-    // The kernel says "not found" of a script, too, whose interpreter is not there.
-    let script = reason == NotStarted::CommandNotFound
-        && name.components().count() > 1
-        && cwd.join(name).is_file();
-    let why = if script { "its interpreter is not there".to_owned() } else { error.to_string() };
+    let searched = if name.components().count() > 1 { None } else { Some(search_path()) };
+    let file = match &searched {
+        None => Some(cwd.join(name)).filter(|file| file.is_file()),
+        Some(path) => std::env::split_paths(path).map(|at| at.join(name)).find(|it| it.is_file()),
+    };
+    let why = match (reason, &file, &searched) {
+        // The kernel says "not found" of a script, too, whose interpreter is not there.
+        (NotStarted::CommandNotFound, Some(file), _) => {
+            format!("the interpreter of {} is not there", file.display())
+        }
+        (NotStarted::CommandNotFound, None, Some(path)) => {
+            format!("not found on PATH ({})", path.display())
+        }
+        (NotStarted::NotExecutable, Some(file), Some(_)) => format!("{}: {error}", file.display()),
+        _ => error.to_string(),
+    };
     refusal(reason, format!("cannot run {}: {why}", name.display()))
+}
+
+/// Says where programs are looked for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a person has to know where a program was looked for"
+)]
+fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
 }
 
 fn refusal(reason: NotStarted, message: String) -> End {

@@ -15,8 +15,9 @@ use super::output::{Spool, Trouble};
 use super::pump::Pump;
 use crate::cgroup::{Layout, Leaf, OomCounter};
 use crate::directory::{FORMAT, SpawnDir, read_json, replace_json};
-use crate::hunt::{Quarry, hunt};
-use crate::process::{boot_id, look, own_children};
+use crate::hunt::hunt;
+use crate::process::{boot_id, look, own_children, pid_namespace};
+use crate::quarry::{Quarry, Seeker};
 use crate::record::{End, ExitRecord, Fate, Leader, MOST_STRAYS, NotStarted, Stray, Usage};
 use crate::request::StoredRequest;
 use crate::spool::Stream;
@@ -76,6 +77,7 @@ impl<'a> Session<'a> {
             format: FORMAT,
             started_at: now_ms(),
             boot_id: boot_id()?,
+            pid_namespace: pid_namespace()?,
             shim: ProcessName { pid: own, start_time },
             agent: None,
             cgroup: None,
@@ -227,7 +229,7 @@ impl<'a> Session<'a> {
         let cgroup = self.cgroup.clone();
         let quarry = Quarry {
             id: self.dir.id(),
-            shim: Some(self.started.shim.pid),
+            seeker: Seeker::Shim,
             agent: Some(agent.name()),
             cgroup: cgroup.as_ref(),
             since: self.started.shim.start_time,
@@ -268,7 +270,7 @@ impl<'a> Session<'a> {
         self.adoption = Adoption::Over;
         let quarry = Quarry {
             id: self.dir.id(),
-            shim: Some(self.started.shim.pid),
+            seeker: Seeker::Shim,
             agent: Some(agent.name()),
             cgroup: None,
             since: self.started.shim.start_time,

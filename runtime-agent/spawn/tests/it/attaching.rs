@@ -56,6 +56,7 @@ async fn the_last_event_is_given_again() {
     assert_eq!(next(&mut attachment).await, last);
 }
 
+// B-Q19
 #[tokio::test]
 async fn a_shim_outlives_its_launcher_and_a_new_watcher_gets_each_byte_once() {
     let place = Place::new();

@@ -38,7 +38,7 @@ async fn a_command_that_is_not_there_never_started() {
     let outcome = place.run(&place.command(&["no-such-agent", "-p"])).await;
     let (reason, code, message) = not_started(&outcome.record.end);
     assert_eq!((reason, code), (NotStarted::CommandNotFound, 127));
-    assert!(message.contains("no-such-agent"), "{message}");
+    assert!(message.starts_with("cannot run no-such-agent: not found on PATH (/"), "{message}");
 }
 
 #[tokio::test]

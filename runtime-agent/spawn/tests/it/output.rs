@@ -4,6 +4,7 @@ use ratchet_spawn::{End, LONGEST_FRAME, Stdin};
 
 use crate::harness::{Place, outcome, start};
 
+// B-Q14 B-Q18
 #[tokio::test]
 async fn bytes_that_are_no_text_come_through_as_they_are() {
     let place = Place::new();
@@ -64,6 +65,7 @@ fn peak_kib(pid: u32) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
+// B-Q06 B-Q12
 #[tokio::test]
 async fn paths_with_blanks_and_other_scripts_and_bytes_that_are_no_text_work() {
     use std::os::unix::ffi::OsStringExt;
@@ -74,11 +76,13 @@ async fn paths_with_blanks_and_other_scripts_and_bytes_that_are_no_text_work() {
     let raw = odd.join(std::ffi::OsString::from_vec(b"raw-\xff".to_vec()));
     std::fs::create_dir(&raw).unwrap();
     let mut request = place.shell("pwd; printf '%s' \"$1\"");
-    request.argv.extend(["sh".into(), std::ffi::OsString::from_vec(b"\xfe arg".to_vec())]);
+    request
+        .argv
+        .extend(["sh".into(), std::ffi::OsString::from_vec(b"\xfe $HOME 'arg'\n".to_vec())]);
     request.cwd = raw.clone();
     let dir = ratchet_spawn::SpawnDir::create(&odd.join("spawns"), &request).unwrap();
     let _shim = start(&dir);
     let mut expected = raw.into_os_string().into_vec();
-    expected.extend(b"\n\xfe arg");
+    expected.extend(b"\n\xfe $HOME 'arg'\n");
     assert_eq!(outcome(&dir).await.stdout, expected);
 }

@@ -1,7 +1,8 @@
 //! What an agent leaves behind is found and ended, after every end and also after the shim's.
 
 use ratchet_spawn::{
-    Attachment, End, Event, Fate, Lost, Position, SpawnDir, Standing, Tie, end_strays, probe,
+    Attachment, End, Event, Fate, Lost, MOST_STRAYS, Position, SpawnDir, Standing, Tie, end_strays,
+    probe,
 };
 
 use crate::harness::{Place, is_alive, line, outcome, pids, rest, start};
@@ -82,6 +83,58 @@ async fn a_spawn_whose_shim_was_killed_is_lost_its_agent_dies_and_its_strays_can
     assert!(!is_alive(agent) && !is_alive(daemon));
     assert_eq!(end_strays(&dir).unwrap(), []);
     assert_eq!(probe(&dir).unwrap(), Standing::Lost(Lost::ShimDied));
+}
+
+#[tokio::test]
+async fn a_crowd_of_strays_is_ended_to_the_last_and_the_list_of_them_is_bounded() {
+    let place = Place::new();
+    let script = "i=0; while [ $i -lt 100 ]; do setsid sleep 1000 & echo $! >> crowd; i=$((i+1)); done; \
+                  until [ $(cat crowd | wc -l) = 100 ]; do :; done";
+    let record = place.run(&place.shell(script)).await.record;
+    assert_eq!(record.strays.len(), MOST_STRAYS);
+    assert_eq!(record.notes, ["36 more strays were ended"]);
+    assert!(!pids(&place.path().join("crowd")).into_iter().any(is_alive));
+}
+
+#[tokio::test]
+async fn a_daemon_that_hides_from_every_other_tie_is_found_by_its_cgroup_when_the_shim_is_dead() {
+    let place = Place::new();
+    // It starts when the agent has been moved into the cgroup, which takes a moment.
+    let script = "until grep -q \"ratchet-\" /proc/self/cgroup || [ -e skip ]; do :; done; \
+                  env -i PATH=/usr/bin:/bin setsid sh -c '(sh -c \"echo \\$\\$; exec sleep 1000\" &)'; \
+                  exec sleep 1000";
+    let dir = place.create(&place.shell(script));
+    let mut shim = start(&dir);
+    let mut attachment = Attachment::open(&dir, Position::START).unwrap();
+    if !can_make_cgroups() {
+        // Here the agent could never be moved; what is looked for cannot be had.
+        std::fs::write(place.path().join("skip"), "").unwrap();
+    }
+    let daemon: i32 = line(&mut attachment).await.parse().unwrap();
+    shim.kill();
+    let ended = end_strays(&dir).unwrap();
+    if can_make_cgroups() {
+        assert!(ended.iter().any(|stray| stray.pid == daemon), "{ended:?}");
+        assert!(!is_alive(daemon));
+    } else {
+        let pid = rustix::process::Pid::from_raw(daemon).unwrap();
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+}
+
+/// Tells whether this user may make a cgroup below this process's own.
+fn can_make_cgroups() -> bool {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+    let point = mount.and_then(|line| line.split(' ').nth(4));
+    let probe = point.map(|point| format!("{point}{own}/ratchet-probe-{}", std::process::id()));
+    probe.is_some_and(|probe| {
+        let made = std::fs::create_dir(&probe).is_ok();
+        let _ = std::fs::remove_dir(probe);
+        made
+    })
 }
 
 #[tokio::test]

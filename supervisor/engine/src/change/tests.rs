@@ -77,6 +77,7 @@ fn park(kind: ParkKind, transition: Option<StepKind>, approved: Option<bool>) ->
         feedback: None,
         approved,
         transition,
+        retry: false,
     }
 }
 

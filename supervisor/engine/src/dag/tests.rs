@@ -24,6 +24,7 @@ fn phase(lines: &[(&str, &[&str])]) -> Phase {
                 name: name(change),
                 after: after.iter().map(|text| name(text)).collect(),
                 done: "d".to_owned(),
+                place: None,
             })
             .collect(),
     }
@@ -124,4 +125,19 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_phase_and_its_place() {
+    let manifest = crate::manifest::parse(
+        "name: shop\nphases:\n- name: p1\n  goal: g\n  success: s\n  proofOfWork: {kind: blackbox, run: x, pass: exit 0}\n  changes:\n  - {name: api, after: [nowhere], done: d}\n  - {name: web, after: [web], done: d}\n  - {name: api, done: d}\n",
+    )
+    .unwrap();
+    let told: Vec<String> =
+        misordered(&manifest.phases[0]).iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    phase 'p1': Duplicate change intent: 'api' (line 10, column 5)
+    phase 'p1': Change 'api' has an after edge to 'nowhere', which is no change of its phase (unknown reference) (line 8, column 5)
+    phase 'p1': Cycle detected in after edges involving: web (line 9, column 5)
+    ");
 }

@@ -53,7 +53,9 @@ fn transition(snapshot: &Snapshot, change: &ChangeName) -> Transition {
     let key = StepKey::of_change(change);
     let rejected = snapshot.parks.get(&key).filter(|park| match park.standing() {
         Standing::Rejected(_) => true,
-        Standing::Unresolved | Standing::Answered(_) | Standing::Approved => false,
+        Standing::Unresolved | Standing::Retry | Standing::Answered(_) | Standing::Approved => {
+            false
+        }
     });
     rejected
         .and_then(|park| park.transition)
@@ -90,7 +92,7 @@ impl Resume {
     pub fn of(park: &Park) -> Option<Self> {
         let reason = park.reason.clone();
         match park.standing() {
-            Standing::Unresolved => None,
+            Standing::Unresolved | Standing::Retry => None,
             Standing::Answered(answer) => {
                 Some(Self::Answered { question: reason, answer: answer.to_owned() })
             }

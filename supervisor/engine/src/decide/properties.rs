@@ -98,7 +98,7 @@ fn succeed(sketch: &mut Sketch) -> bool {
             }
             true
         }
-        Plan::Idle(Idle::FailedProof { gated_by }) => {
+        Plan::Idle(Idle::FailedProof { gated_by, .. }) => {
             let phase = gated_by.split(' ').next().expect("a split has a first part").to_owned();
             *sketch = sketch.clone().invalidated(&phase);
             true

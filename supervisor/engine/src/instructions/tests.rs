@@ -57,7 +57,8 @@ fn text(step: &Step) -> String {
         crate::transition::StepKind::Apply => "/rct:apply",
         crate::transition::StepKind::Verify => "/rct:verify",
     };
-    render(step, &Wording { token, ratchet: "ratchet", strategy: Strategy::VerticalSlice })
+    let file = Some("commands/rct.md");
+    render(step, &Wording { token, file, ratchet: "ratchet", strategy: Strategy::VerticalSlice })
 }
 
 fn every_step() -> Vec<Step> {
@@ -169,7 +170,12 @@ fn the_duty_to_report_stands_near_the_top() {
 #[test]
 fn the_token_is_the_agents_own() {
     let step = Step { guidance: Some("small".to_owned()), ..change(Transition::Apply) };
-    let wording = Wording { token: "/rct-apply", ratchet: "ratchet", strategy: Strategy::Feature };
+    let wording = Wording {
+        token: "/rct-apply",
+        file: None,
+        ratchet: "ratchet",
+        strategy: Strategy::Feature,
+    };
     let text = render(&step, &wording);
     assert_eq!(invoked(&text), ["/rct-apply add-api small"]);
     assert!(!text.contains("/rct:"));
@@ -214,6 +220,23 @@ fn a_rejection_names_the_transition_that_runs() {
     assert!(!text.contains("propos"));
 }
 
+#[test]
+fn an_agent_without_commands_is_told_where_the_commands_text_is() {
+    for step in every_step() {
+        let text = text(&step);
+        let invoked = text.find("    /rct").expect("the command is invoked");
+        let named = text.find("\n    commands/rct.md\n").expect("the file has a line of its own");
+        assert!(invoked < named, "{text}");
+    }
+    let wording = Wording {
+        token: "/rct:apply",
+        file: None,
+        ratchet: "ratchet",
+        strategy: Strategy::Feature,
+    };
+    assert!(!render(&change(Transition::Apply), &wording).contains("read this file"));
+}
+
 // B-N17
 #[test]
 fn the_definition_of_done_has_a_line_of_its_own() {
@@ -234,7 +257,7 @@ fn only_a_verify_asks_for_a_verdict() {
 #[test]
 fn only_a_proposal_has_a_strategy() {
     let strategy = |strategy| {
-        let wording = Wording { token: "/rct:propose", ratchet: "ratchet", strategy };
+        let wording = Wording { token: "/rct:propose", file: None, ratchet: "ratchet", strategy };
         render(&change(Transition::Propose), &wording)
     };
     assert!(strategy(Strategy::VerticalSlice).contains("vertical slice"));
@@ -260,6 +283,7 @@ fn the_report_commands_are_quoted_for_a_shell() {
     assert!(text(&step).contains(command));
     let wording = Wording {
         token: "/rct:apply",
+        file: None,
         ratchet: "/opt/my tools/ratchet",
         strategy: Strategy::Feature,
     };

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{ChangeIntent, Issue, Manifest, ManifestError, Phase, ProofKind, ProofOfWork};
-use crate::name::{ChangeName, NameError, PhaseName};
+use crate::name::{ARCHIVE, ChangeName, NameError, PhaseName, StepKey};
 use crate::proof::{Condition, classify};
 use crate::settings::{Layer, Word};
 use crate::yaml::Node;
@@ -101,7 +101,8 @@ impl<'n> Reading<'n> {
             reading.checked(at, item, ChangeName::parse(text))
         });
         let done = self.filled(at, node, "done");
-        Some(ChangeIntent { name: name?, after, done: done?.to_owned() })
+        let place = Some((node.line, node.column));
+        Some(ChangeIntent { name: name?, after, done: done?.to_owned(), place })
     }
 
     /// Checks a name that will be a folder beside the archive's.
@@ -113,7 +114,7 @@ impl<'n> Reading<'n> {
         name: &str,
     ) -> Option<ChangeName> {
         let node = map.get(key)?;
-        if name == "archive" {
+        if name == ARCHIVE {
             self.reader.refuse(
                 at,
                 node,
@@ -175,8 +176,8 @@ impl<'n> Reading<'n> {
         }
     }
 
-    /// Refuses names that share a place in the journal: of two phases, of two changes in different phases, or of a
-    /// phase and a change (OQ-14). Two changes of one phase are [`crate::dag`]'s.
+    /// Refuses names that share a place in the journal: of two phases, of two changes in different phases, of a
+    /// phase and a change (OQ-14), or of either and a pull request or a proof. Two changes of one phase are [`crate::dag`]'s.
     fn refuse_repeats(&mut self) {
         let mut phases: BTreeMap<&str, &Named<'_>> = BTreeMap::new();
         let mut changes: BTreeMap<&str, &Named<'_>> = BTreeMap::new();
@@ -185,6 +186,13 @@ impl<'n> Reading<'n> {
             let node = named.node.get("name").unwrap_or(named.node);
             self.reader.refuse(&Trail::Key(&path, "name"), node, message);
         };
+        for named in self.phases.iter().chain(&self.changes) {
+            if StepKey::is_ambiguous(named.name) {
+                let message = "a name cannot begin with 'pr:' or 'proof-of-work:': the journal keeps pull requests \
+                               and proofs under such names";
+                refuse(named, message.to_owned());
+            }
+        }
         for phase in &self.phases {
             let Named { name, .. } = phase;
             if let Some(first) = phases.get(name) {

@@ -101,6 +101,8 @@ fn what_is_not_yaml_says_so_with_its_place() {
     assert!(parse_bytes(b"name: \xff").unwrap_err().to_string().contains("(line 1, column 7)"));
     let issues = error.into_issues();
     assert_eq!((issues[0].path.as_str(), issues[0].line), ("batch.yaml", Some(2)));
+    // The place stands beside the message, so it is not in it.
+    assert!(!issues[0].message.contains("line 2"), "{}", issues[0].message);
 }
 
 // B-A04
@@ -300,4 +302,19 @@ proptest! {
             prop_assert!(!error.into_issues().is_empty());
         }
     }
+}
+
+#[test]
+fn a_name_that_could_be_taken_for_a_pull_request_or_a_proof_is_refused() {
+    let phase = |name: &str, change: &str| {
+        format!(
+            "name: shop\nphases:\n- name: {name}\n  goal: g\n  success: s\n  proofOfWork: {{kind: blackbox, run: x, pass: exit 0}}\n  changes:\n  - {{name: {change}, done: d}}\n"
+        )
+    };
+    for text in [phase("'pr:shop'", "a"), phase("p1", "'proof-of-work:p1'")] {
+        let error = parse(&text).unwrap_err().to_string();
+        assert!(error.contains("cannot begin with 'pr:' or 'proof-of-work:'"), "{error}");
+        assert!(error.contains("(line "), "{error}");
+    }
+    assert!(parse(&phase("'pr'", "a")).is_ok());
 }

@@ -9,9 +9,8 @@ impl SessionEnd {
     pub(super) fn failure(&self) -> Option<String> {
         match self {
             Self::Exited(0) | Self::Lingered => None,
-            Self::Exited(code) | Self::NotStarted { code, .. } => {
-                Some(format!("exited with code {code}"))
-            }
+            Self::Exited(code) => Some(format!("exited with code {code}")),
+            Self::NotStarted { .. } => Some("could not be started".to_owned()),
             Self::Signaled(signal) => Some(format!("exited via signal {signal}")),
             Self::TimedOut { limit, after_ms } => {
                 Some(format!("timed out after {after_ms}ms ({limit} limit)"))
@@ -28,8 +27,11 @@ impl SessionEnd {
     /// Gives the sentence about a step whose agent ended badly and said nothing.
     pub(super) fn failure_message(&self, kind: StepKind) -> String {
         match self {
-            Self::Exited(_) | Self::Signaled(_) | Self::NotStarted { .. } | Self::Lingered => {
+            Self::Exited(_) | Self::Signaled(_) | Self::Lingered => {
                 format!("Agent failed during {kind}.")
+            }
+            Self::NotStarted { error, .. } => {
+                format!("Agent could not be started for {kind}: {error}.")
             }
             Self::TimedOut { limit, after_ms } => {
                 format!("Agent timed out after {after_ms}ms during {kind} ({limit} limit).")
@@ -43,8 +45,8 @@ impl SessionEnd {
         }
     }
 
-    /// Gives what is known beyond the exit code, for the detail.
-    pub(super) fn reason(&self) -> Option<&str> {
+    /// Gives why nothing was started, if nothing was: the binary and where it was looked for.
+    pub(super) fn never_started(&self) -> Option<&str> {
         match self {
             Self::NotStarted { error, .. } => Some(error),
             Self::Exited(_)

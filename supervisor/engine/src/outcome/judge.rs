@@ -2,7 +2,7 @@
 
 use super::attribution;
 use super::evidence;
-use super::{Report, Session, StepResult, StepState, Subject, Verdict};
+use super::{BlockedBy, Report, Session, SessionEnd, StepResult, StepState, Subject, Verdict};
 use crate::approval::parks_for_approval;
 use crate::journal::EntryKind;
 use crate::transition::StepKind;
@@ -33,9 +33,26 @@ pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     result.journal_refs = Some(session.reports.iter().map(|report| report.index).collect());
     result.agent_override = session.via.is_some();
     result.spawn_id = Some(session.spawn.clone());
+    result.not_started = session.end.never_started().is_some();
     result.notes.extend(session.end.note().map(ToOwned::to_owned));
-    let is_question = session.reports.iter().any(|report| is_question(report.kind));
-    Verdict { result, entry_kind, entry_message, is_question }
+    result.notes.extend(account_note(result.state, session));
+    Verdict { result, entry_kind, entry_message, blocked_by: blocked_by(session) }
+}
+
+fn blocked_by(session: &Session) -> BlockedBy {
+    if session.reports.iter().any(|report| is_question(report.kind)) {
+        return BlockedBy::Agent;
+    }
+    match session.end {
+        SessionEnd::Stopped { .. } | SessionEnd::NotStarted { .. } => BlockedBy::Person,
+        SessionEnd::Exited(_)
+        | SessionEnd::Signaled(_)
+        | SessionEnd::TimedOut { .. }
+        | SessionEnd::Lingered
+        | SessionEnd::OutOfMemory
+        | SessionEnd::OutputLimit { .. }
+        | SessionEnd::Lost { .. } => BlockedBy::Evidence,
+    }
 }
 
 fn conclude(subject: &Subject, session: &Session) -> Conclusion {
@@ -75,13 +92,19 @@ fn asked(question: &Report, kind: StepKind) -> Conclusion {
 
 /// Branch 2: a bad end and no completion.
 fn failed(kind: StepKind, session: &Session, how: &str) -> Conclusion {
-    let blocker = format!("Agent {how} without reporting completion.");
-    let message = session.end.failure_message(kind);
     let tail = transcript(&session.stderr, &session.stdout);
-    let tail = match session.end.reason() {
-        Some(reason) => joined(reason, &tail),
-        None => tail,
-    };
+    let tail = with_account(session, tail);
+    let message = session.end.failure_message(kind);
+    if let Some(why) = session.end.never_started() {
+        // It says by itself what is wrong, on every surface that shows a blocker.
+        let blocker = format!("Agent {how}: {why}.");
+        return Conclusion {
+            blocker: Some(blocker),
+            detail: Some(joined(why, &tail)),
+            ..blocked(message)
+        };
+    }
+    let blocker = format!("Agent {how} without reporting completion.");
     let Some(hint) = attribution::hint(kind, session) else {
         return Conclusion { blocker: Some(blocker), detail: Some(tail), ..blocked(message) };
     };
@@ -116,7 +139,7 @@ fn completed(subject: &Subject, completion: &Report) -> Conclusion {
 
 /// Branch 4: a good end without a word. What lies on disk is told and never believed.
 fn silent(kind: StepKind, session: &Session) -> Conclusion {
-    let tail = transcript(&session.stdout, &session.stderr);
+    let tail = with_account(session, transcript(&session.stdout, &session.stderr));
     match evidence::progress(kind, session) {
         Some(progress) => {
             let text = format!(
@@ -172,6 +195,21 @@ fn transcript(first: &str, second: &str) -> String {
         None => text.to_owned(),
         Some((cut, _)) => format!("{}… (truncated)", &text[..cut]),
     }
+}
+
+/// The agent's own words about its failure come before its output, which says it late or in other words.
+fn with_account(session: &Session, tail: String) -> String {
+    match &session.account {
+        Some(account) => joined(account, &tail),
+        None => tail,
+    }
+}
+
+/// Tells a person why an agent failed, by its own account; a question or an approval tells more.
+fn account_note(state: StepState, session: &Session) -> Option<String> {
+    let asked = session.reports.iter().any(|report| is_question(report.kind));
+    let account = session.account.as_ref()?;
+    (state == StepState::Blocked && !asked).then(|| format!("{} said: {account}", session.agent))
 }
 
 fn joined(head: &str, tail: &str) -> String {

@@ -95,17 +95,23 @@ fn a_malformed_policy_of_the_user_is_left_out() {
     let from = |text: &str| PermissionsLayer::from_user(&yaml::parse(text).unwrap());
     assert_eq!(
         from(r#"{"batch": {"permissions": {"posture": "full-autonomy"}}}"#),
-        Some(posture(FULL))
+        (Some(posture(FULL)), Vec::new())
     );
+    for text in ["{}", r#"{"batch": null}"#, r#"{"batch": {"permissions": null}}"#] {
+        assert_eq!(from(text), (None, Vec::new()), "{text}");
+    }
     for text in [
         r#"{"batch": {"permissions": {"posture": "wild"}}}"#,
         r#"{"batch": {"permissions": {"posture": "full-autonomy", "more": 1}}}"#,
         r#"{"batch": {"permissions": {"raw": {"robot": []}}}}"#,
         r#"{"batch": {"permissions": {"deny": ["a", 7]}}}"#,
         r#"{"batch": []}"#,
-        "[]",
+        r#"{"batch": {"permissions": 7}}"#,
     ] {
-        assert_eq!(from(text), None, "{text}");
+        let (layer, issues) = from(text);
+        assert_eq!(layer, None, "{text}");
+        assert_eq!(issues.len(), 1, "{text}: {issues:?}");
+        assert!(issues[0].path.starts_with("batch"), "{text}: {issues:?}");
     }
 }
 

@@ -41,6 +41,27 @@ fn a_parked_report_names_the_first_and_lists_the_others() {
     }
     "#);
     assert_eq!(ApplyReport::parked(&[]), None);
+    let ApplyReport::Parked(parked) = report.of_batch(&sketch.0.batch) else {
+        panic!("not parked")
+    };
+    insta::assert_snapshot!(format!("{}\n{}", parked.first.hint, parked.others[0].hint), @r#"
+    record an answer with `ratchet batch report shop --change api --answer "..."`
+    approve with `ratchet batch approve shop --change web` or reject with `ratchet batch report shop --change web --reject "..."`
+    "#);
+}
+
+#[test]
+fn a_hint_about_a_change_on_its_own_names_no_batch() {
+    let change = ChangeName::parse("api").unwrap();
+    let told = |kind| hint(kind, &StepKey::of_change(&change), Channel::Alone(&change));
+    assert_eq!(
+        told(ParkKind::Blocked),
+        "record an answer with `ratchet report api --answer \"...\"`"
+    );
+    assert_eq!(
+        told(ParkKind::AwaitingApproval),
+        "approve with `ratchet report api --approve` or reject with `ratchet report api --reject \"...\"`"
+    );
 }
 
 #[test]
@@ -71,6 +92,32 @@ fn a_failed_proof_is_cited() {
                     proof-of-work failed: command exited 4\"}";
     assert_eq!(idle(&last), expected);
     assert_eq!(idle(&before), expected);
+}
+
+#[test]
+fn a_proof_that_keeps_its_gate_shut_says_how_it_runs_again() {
+    let failed = Sketch::new(&[("p 1", &["api"])]).done(&["api"]).proof("p 1", Proof::Failed);
+    let Plan::Idle(why) = planned(&failed) else { panic!("not idle") };
+    let ApplyReport::NothingReady(nothing) = ApplyReport::idle(&why).of_batch(&failed.0.batch)
+    else {
+        panic!("something is ready")
+    };
+    let hint = "mend what it names, then have it run again: `ratchet batch rerun-proof shop --phase 'p 1'`, then \
+                `ratchet batch apply shop`";
+    assert_eq!(nothing.hint.as_deref(), Some(hint));
+    let Plan::Prove(proving) = planned(&Sketch::new(&[("p 1", &["api"])]).done(&["api"])) else {
+        panic!("no proof")
+    };
+    let proof = |pass, end| {
+        let finding = judged_proof(pass, &end, b"");
+        let record = finding.record(&proving.phase, ProofPolicy::HardGate);
+        match ApplyReport::proof(&proving, &record).of_batch(&failed.0.batch) {
+            ApplyReport::Proof(proof) => proof.hint,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(proof("exit 0", SessionEnd::Exited(4)).as_deref(), Some(hint));
+    assert_eq!(proof("exit 0", SessionEnd::Exited(0)), None);
 }
 
 #[test]

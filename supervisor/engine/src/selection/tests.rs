@@ -26,7 +26,7 @@ fn picked(sketch: &Sketch) -> String {
             format!("parked {}", keys.join(" "))
         }
         Target::Idle(Idle::Done) => "done".to_owned(),
-        Target::Idle(Idle::FailedProof { gated_by }) => format!("failed: {gated_by}"),
+        Target::Idle(Idle::FailedProof { gated_by, .. }) => format!("failed: {gated_by}"),
         Target::Idle(Idle::NothingReady) => "nothing".to_owned(),
     }
 }

@@ -4,14 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::{
-    BatchState, BatchStatus, ChangeState, ChangeStatus, ParkView, PhaseState, PhaseStatus, Progress,
+    BatchState, BatchStatus, ChangeState, ChangeStatus, DuePullRequest, ParkView, PhaseState,
+    PhaseStatus, Progress,
 };
 use crate::change::{self, ChangeFacts};
-use crate::dag::{self, DagError};
+use crate::dag::{self, Misordered};
 use crate::gate;
 use crate::manifest::{ChangeIntent, Phase};
 use crate::name::{ChangeName, StepKey};
-use crate::park::{Park, ParkKind};
+use crate::park::{Park, ParkKind, Standing};
 use crate::selection::{self, Reach};
 use crate::snapshot::Snapshot;
 
@@ -19,10 +20,10 @@ use crate::snapshot::Snapshot;
 ///
 /// # Errors
 /// Refuses a phase whose changes cannot be ordered.
-pub fn derive(snapshot: &Snapshot) -> Result<BatchStatus, DagError> {
+pub fn derive(snapshot: &Snapshot) -> Result<BatchStatus, Misordered> {
     let mut phases: Vec<PhaseStatus> = Vec::with_capacity(snapshot.manifest.phases.len());
     for phase in &snapshot.manifest.phases {
-        if let Some(error) = dag::check(phase).into_iter().next() {
+        if let Some(error) = dag::misordered(phase).into_iter().next() {
             return Err(error);
         }
         let before = phases.last().map(|before| (&before.name, before.status));
@@ -41,8 +42,24 @@ pub fn derive(snapshot: &Snapshot) -> Result<BatchStatus, DagError> {
         done_count,
         gate: snapshot.settings.gate,
         next: reach.next(&phases),
+        pull_request: due_pull_request(snapshot, &reach),
         phases,
     })
+}
+
+fn due_pull_request(snapshot: &Snapshot, reach: &Reach) -> Option<DuePullRequest> {
+    let key_and_changes = match reach {
+        Reach::Finished => selection::owed_pull_request(snapshot),
+        Reach::Change { .. }
+        | Reach::Decompose { .. }
+        | Reach::Proof { .. }
+        | Reach::Parked(_)
+        | Reach::Stuck(_) => None,
+    };
+    let (key, changes) = key_and_changes?;
+    let parked = snapshot.parks.get(&key).map(ParkView::from);
+    let held = snapshot.unresolved_park(&key).is_some();
+    Some(DuePullRequest { key, changes, held, parked })
 }
 
 fn phase_status(snapshot: &Snapshot, phase: &Phase, gated_by: Option<String>) -> PhaseStatus {
@@ -66,8 +83,15 @@ fn phase_status(snapshot: &Snapshot, phase: &Phase, gated_by: Option<String>) ->
         success: phase.success.clone(),
         status: phase_state(gated_by.as_deref(), &changes),
         gated_by,
+        parked: decomposition_park(snapshot, phase),
         changes,
     }
+}
+
+/// A phase that has changes needs no decomposition, so that an old park of one holds nobody.
+fn decomposition_park(snapshot: &Snapshot, phase: &Phase) -> Option<ParkView> {
+    let key = StepKey::of_decomposition(&phase.name);
+    snapshot.parks.get(&key).filter(|_| phase.changes.is_empty()).map(ParkView::from)
 }
 
 fn change_status(
@@ -165,6 +189,7 @@ impl From<&Park> for ParkView {
             answer: park.answer.clone(),
             feedback: park.feedback.clone(),
             approved: park.approved,
+            retry: park.standing() == Standing::Retry,
         }
     }
 }

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::{
-    BatchState, BatchStatus, ChangeState, ChangeStatus, Next, ParkView, PhaseState, PhaseStatus,
-    Progress,
+    BatchState, BatchStatus, ChangeState, ChangeStatus, DuePullRequest, Next, ParkView, PhaseState,
+    PhaseStatus, Progress,
 };
 use crate::name::{BatchName, ChangeName, PhaseName};
 use crate::settings::GateMode;
@@ -21,6 +21,8 @@ pub struct StatusJson<'a> {
     done_count: usize,
     gate: GateMode,
     next: Option<StatusNext<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<&'a DuePullRequest>,
     phases: Vec<StatusPhase<'a>>,
 }
 
@@ -35,6 +37,8 @@ pub struct ViewJson<'a> {
     done_count: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<NextStep<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<&'a DuePullRequest>,
     status: BatchState,
 }
 
@@ -66,6 +70,8 @@ struct StatusPhase<'a> {
     status: PhaseState,
     gated: bool,
     gated_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parked: Option<&'a ParkView>,
     changes: Vec<StatusChange<'a>>,
 }
 
@@ -79,6 +85,8 @@ struct ViewPhase<'a> {
     gated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     gated_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parked: Option<&'a ParkView>,
     changes: Vec<ViewChange<'a>>,
 }
 
@@ -131,6 +139,7 @@ impl BatchStatus {
             done_count: self.done_count,
             gate: self.gate,
             next,
+            pull_request: self.pull_request.as_ref(),
             phases: self.phases.iter().map(StatusPhase::from).collect(),
         }
     }
@@ -145,6 +154,7 @@ impl BatchStatus {
             change_count: self.change_count,
             done_count: self.done_count,
             next: self.next.as_ref().map(NextStep::from),
+            pull_request: self.pull_request.as_ref(),
             status: self.status,
         }
     }
@@ -170,6 +180,7 @@ impl<'a> From<&'a PhaseStatus> for StatusPhase<'a> {
             status: phase.status,
             gated: phase.gated_by.is_some(),
             gated_by: phase.gated_by.as_deref(),
+            parked: phase.parked.as_ref(),
             changes: phase.changes.iter().map(StatusChange::from).collect(),
         }
     }
@@ -184,6 +195,7 @@ impl<'a> From<&'a PhaseStatus> for ViewPhase<'a> {
             status: phase.status,
             gated: phase.gated_by.is_some(),
             gated_by: phase.gated_by.as_deref(),
+            parked: phase.parked.as_ref(),
             changes: phase
                 .changes
                 .iter()

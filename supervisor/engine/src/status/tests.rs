@@ -396,7 +396,9 @@ fn a_started_change_keeps_its_status_and_shows_what_it_waits_for() {
 #[test]
 fn changes_without_an_order_are_refused() {
     let sketch = Sketch::new(&[("p1", &["api < web", "web < api"])]);
-    assert!(matches!(derive(&sketch.0), Err(DagError::Cycle { .. })));
+    let error = derive(&sketch.0).unwrap_err();
+    assert!(matches!(error.error, DagError::Cycle { .. }));
+    assert_eq!(error.phase.as_str(), "p1");
 }
 
 // B-H10 B-H11 B-V19 B-V20
@@ -421,4 +423,34 @@ fn the_json_of_view_leaves_out_what_is_not_set() {
         "view_json",
         serde_json::to_string_pretty(&status.to_view_json()).unwrap()
     );
+}
+
+#[test]
+fn a_parked_decomposition_is_shown_with_its_question() {
+    let sketch = Sketch::new(&[("p1", &[])]).asked("p1");
+    let status = status(&sketch);
+    assert_eq!(status.next, None);
+    assert_eq!(status.phases[0].parked.as_ref().unwrap().reason, "p1 waits");
+    let json = serde_json::to_value(status.to_status_json()).unwrap();
+    assert_eq!(json["phases"][0]["parked"]["kind"], "blocked");
+    let json = serde_json::to_value(status.to_view_json()).unwrap();
+    assert_eq!(json["phases"][0]["parked"]["kind"], "blocked");
+    // Once the phase has changes, nobody waits for its decomposition.
+    let filled = derive(&Sketch::new(&[("p1", &["api"])]).asked("p1").0).unwrap();
+    assert_eq!(filled.phases[0].parked, None);
+}
+
+#[test]
+fn a_pull_request_that_is_owed_is_shown_and_so_is_its_park() {
+    let done = Sketch::new(&[("p1", &["api"])])
+        .done(&["api"])
+        .proof("p1", Proof::Passed)
+        .grouping(crate::settings::PrGrouping::PerPhase);
+    let due = status(&done).pull_request.unwrap();
+    assert_eq!((due.key.as_str(), due.changes[0].as_str()), ("pr:shop:p1", "api"));
+    assert_eq!(due.parked, None);
+    let parked = status(&done.clone().asked("pr:shop:p1"));
+    let json = serde_json::to_value(parked.to_status_json()).unwrap();
+    assert_eq!(json["pullRequest"]["parked"]["reason"], "pr:shop:p1 waits");
+    assert_eq!(status(&done.opened("pr:shop:p1")).pull_request, None);
 }

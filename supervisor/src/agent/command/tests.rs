@@ -70,6 +70,17 @@ fn the_home_of_codex_is_what_the_agent_will_see() {
 }
 
 #[test]
+fn a_file_in_the_project_is_named_from_there_and_one_outside_by_its_path() {
+    let roots = Roots { project: "/p".into(), codex_home: Some("/h/.codex".into()) };
+    let seen = |agent: &str| {
+        CommandFile::of(&AgentName::new(agent), StepKind::Apply, &roots)?.as_seen(&roots)
+    };
+    assert_eq!(seen("claude").as_deref(), Some(".claude/commands/rct/apply.md"));
+    assert_eq!(seen("codex").as_deref(), Some("/h/.codex/prompts/rct-apply.md"));
+    assert_eq!(seen("nobody"), None);
+}
+
+#[test]
 fn front_matter_is_in_the_tools_own_format() {
     for (tool, keys) in [
         (Tool::Claude, &["name", "description", "category", "tags"][..]),

@@ -3,6 +3,8 @@
 //! An `error` item is only a warning and an `error` event mostly a retry; `turn.failed` alone is final. A command that
 //! its sandbox stopped has no event at all.
 
+use std::borrow::Cow;
+
 use super::json::Json;
 use super::prose::{one_line, say};
 use super::tools::{self, Outcome};
@@ -31,9 +33,10 @@ impl Parser {
             })),
             "turn.failed" => {
                 let text = json.at(&["error", "message"]).and_then(Json::as_text).unwrap_or("");
+                let text = plain(text);
                 sink(AgentEvent::Final(Final {
-                    failure: Some(Failure::from_text(text)),
-                    text: Some(text.to_owned()),
+                    failure: Some(Failure::from_text(&text)),
+                    text: Some(text.into_owned()),
                     ..Final::default()
                 }));
             }
@@ -47,7 +50,11 @@ fn started(item: Option<&Json>, sink: Sink<'_>) {
     let Some(item) = item else { return sink(AgentEvent::Quiet) };
     match item.text("type") {
         Some("command_execution") => {
-            tools::call_on("shell", item.text("command").unwrap_or(""), sink);
+            let command = item.text("command").unwrap_or("");
+            match unwrapped(command) {
+                Some(inner) => tools::call_on("shell", &inner, sink),
+                None => tools::call_on("shell", command, sink),
+            }
         }
         Some("mcp_tool_call") => {
             let tool = format!(
@@ -99,7 +106,7 @@ fn completed(item: Option<&Json>, sink: Sink<'_>) {
 /// `Reconnecting... 1/5 (why)` is a retry; anything else is told again by `turn.failed`, if it is the end.
 fn error(message: &str, sink: Sink<'_>) {
     let Some(rest) = message.strip_prefix("Reconnecting...") else {
-        return sink(AgentEvent::Notice(one_line(message)));
+        return sink(AgentEvent::Notice(one_line(&plain(message))));
     };
     let (count, why) = rest.split_once('(').unwrap_or((rest, ""));
     let attempt = count.trim().split_once('/');
@@ -109,4 +116,82 @@ fn error(message: &str, sink: Sink<'_>) {
         delay_ms: None,
         reason: one_line(if reason.is_empty() { rest } else { reason }),
     });
+}
+
+/// Takes the words out of a provider's answer, which comes as the JSON it was.
+fn plain(message: &str) -> Cow<'_, str> {
+    let json = Json::object(message.as_bytes());
+    let inner = json.as_ref().and_then(|json| json.at(&["error", "message"]));
+    match inner.and_then(Json::as_text) {
+        Some(inner) => Cow::Owned(inner.to_owned()),
+        None => Cow::Borrowed(message),
+    }
+}
+
+/// Takes the command out of the shell that runs it, as in `/bin/bash -lc 'make test'`; `None` if it is not just that.
+fn unwrapped(command: &str) -> Option<String> {
+    let (shell, rest) = command.split_once(' ')?;
+    let known = ["bash", "sh", "zsh"].contains(&shell.rsplit('/').next()?);
+    let word = rest.strip_prefix("-lc ").or_else(|| rest.strip_prefix("-c "))?;
+    if known { unquoted(word) } else { None }
+}
+
+/// Reads the one shell word that a text is; `None` if it is more than one, or not whole.
+fn unquoted(word: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = word.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => loop {
+                match chars.next()? {
+                    '\'' => break,
+                    c => out.push(c),
+                }
+            },
+            '"' => loop {
+                match chars.next()? {
+                    '"' => break,
+                    '\\' => match chars.next()? {
+                        c @ ('"' | '\\' | '$' | '`') => out.push(c),
+                        c => out.extend(['\\', c]),
+                    },
+                    c => out.push(c),
+                }
+            },
+            '\\' => out.push(chars.next()?),
+            c if c.is_whitespace() => return None,
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_taken_out_of_its_shell() {
+        for (wrapped, bare) in [
+            ("/bin/bash -lc 'ls out'", "ls out"),
+            ("bash -c ls", "ls"),
+            (r#"/bin/bash -c "echo 'a' \"b\" \$c""#, r#"echo 'a' "b" $c"#),
+            (r#"/bin/bash -c "s/"'^- '"\\[x\\]""#, r"s/^- \[x\]"),
+        ] {
+            assert_eq!(unwrapped(wrapped).as_deref(), Some(bare), "{wrapped}");
+        }
+        for other in
+            ["ls -l", "/bin/bash -c ls out", "bash -c 'ls", "bash script.sh", "python -c 'x'", ""]
+        {
+            assert_eq!(unwrapped(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_providers_answer_is_reduced_to_its_words() {
+        let answer = r#"{"error": {"message": "Your credit balance is too low", "type": "x"}}"#;
+        assert_eq!(plain(answer), "Your credit balance is too low");
+        assert_eq!(plain("stream disconnected"), "stream disconnected");
+        assert_eq!(plain(r#"{"other": 1}"#), r#"{"other": 1}"#);
+    }
 }

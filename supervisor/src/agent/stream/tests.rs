@@ -142,6 +142,29 @@ fn an_end_without_an_answer_is_the_network() {
 }
 
 #[test]
+fn an_account_is_the_error_at_the_end_or_the_trouble_that_it_was_ended_in() {
+    let account = |format, text: &str| read(format, [text.as_bytes()]).2.account(None);
+    let retry = "{\"type\":\"error\",\"message\":\"Reconnecting... 1/5 (unexpected status 429 Too Many Requests: slow)\"}\n";
+    let spoke = "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"On I go.\"}}\n";
+    let done = "{\"type\":\"turn.completed\"}\n";
+    let failed = "{\"type\":\"turn.failed\",\"error\":{\"message\":\"status 401: bad key\"}}\n";
+    let codex = |lines: &[&str]| account(StreamFormat::Codex, &lines.concat());
+    let limit = "a usage limit was reached: unexpected status 429 Too Many Requests: slow";
+    assert_eq!(codex(&[retry]).as_deref(), Some(limit));
+    assert_eq!(codex(&[retry, spoke]), None);
+    assert_eq!(codex(&[retry, done]), None);
+    let refused = "not logged in, or the key was refused: status 401: bad key";
+    assert_eq!(codex(&[retry, failed]).as_deref(), Some(refused));
+    let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":true}"#;
+    let told = account(StreamFormat::Claude, turns);
+    assert_eq!(told.as_deref(), Some("the agent's limit of turns was reached"));
+    let silent = StreamFacts::default();
+    assert_eq!(silent.account(None), None);
+    let code = "not logged in, or the key was refused";
+    assert_eq!(silent.account(Some(Failure::Login)).as_deref(), Some(code));
+}
+
+#[test]
 fn pieces_that_no_whole_message_repeats_are_shown_all_the_same() {
     let piece = |text: &str| {
         format!(
@@ -208,7 +231,7 @@ fn a_long_result_says_how_many_lines_are_missing() {
 
 proptest! {
     #[test]
-    fn the_same_bytes_give_the_same_events_wherever_they_are_cut(
+    fn the_same_bytes_give_the_same_events_and_facts_wherever_they_are_cut(
         which in 0..TRANSCRIPTS.len(),
         junk in proptest::collection::vec(any::<u8>(), 0..40),
         at in any::<prop::sample::Index>(),
@@ -225,7 +248,11 @@ proptest! {
             chunks.push(chunk);
             rest = more;
         }
-        prop_assert_eq!(read(format, chunks), read(format, [bytes.as_slice()]));
+        let whole = read(format, [bytes.as_slice()]);
+        let mut skim = Skim::new(format);
+        chunks.iter().for_each(|chunk| skim.push(chunk));
+        prop_assert_eq!(&skim.finish(&mut |_| {}), &whole.2);
+        prop_assert_eq!(read(format, chunks), whole);
     }
 
     #[test]
@@ -240,7 +267,10 @@ proptest! {
             StreamFormat::Cursor,
             StreamFormat::Opencode,
         ] {
-            read(format, [text.as_bytes()]);
+            let facts = read(format, [text.as_bytes()]).2;
+            let mut skim = Skim::new(format);
+            skim.push(text.as_bytes());
+            prop_assert_eq!(skim.finish(&mut |_| {}), facts);
         }
     }
 }

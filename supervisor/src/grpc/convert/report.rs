@@ -3,7 +3,7 @@
 use ratchet_engine::decide::Idle;
 use ratchet_engine::name::{PhaseName, SpawnId, StepKey};
 use ratchet_engine::outcome::{StepResult, StepState};
-use ratchet_engine::report::{ApplyReport, ParkedReport, ProofReport, Waiting};
+use ratchet_engine::report::{ApplyReport, NothingReport, ParkedReport, ProofReport, Waiting};
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::apply_report::Report;
 
@@ -21,15 +21,16 @@ impl IntoWire for ApplyReport {
                 Report::Parked(wire::Parked { waiting })
             }
             ApplyReport::NothingReady(nothing) => {
-                let (reason, gated_by) = match nothing.why {
+                let (reason, proof) = match nothing.why {
                     Idle::Done => (wire::IdleReason::Done, None),
                     Idle::NothingReady => (wire::IdleReason::NothingReady, None),
-                    Idle::FailedProof { gated_by } => {
-                        (wire::IdleReason::FailedProof, Some(gated_by))
+                    Idle::FailedProof { phase, gated_by } => {
+                        (wire::IdleReason::FailedProof, Some((phase.to_string(), gated_by)))
                     }
                 };
-                let message = nothing.message;
-                Report::Idle(wire::Idle { reason: reason.into(), message, gated_by })
+                let (phase, gated_by) = proof.unzip();
+                let (message, hint) = (nothing.message, nothing.hint);
+                Report::Idle(wire::Idle { reason: reason.into(), message, gated_by, phase, hint })
             }
             ApplyReport::Proof(proof) => Report::Proof(proof.into_wire()),
         };
@@ -42,18 +43,12 @@ impl FromWire<wire::ApplyReport> for ApplyReport {
         Ok(match report.report.ok_or_else(|| Malformed::missing("a report"))? {
             Report::Step(result) => Self::Step(StepResult::from_wire(result)?),
             Report::Parked(parked) => {
-                let mut waiting = parked.waiting.into_iter().map(waiting_of_wire);
-                let first = waiting.next().ok_or_else(|| Malformed::missing("a parked step"))?;
-                Self::Parked(ParkedReport { first, others: waiting.collect() })
+                let mut waiting = parked.waiting.into_iter().map(Waiting::from_wire);
+                let first = waiting.next().ok_or_else(|| Malformed::missing("a parked step"))??;
+                let others = waiting.collect::<Result<_, _>>()?;
+                Self::Parked(ParkedReport { first, others })
             }
-            Report::Idle(idle) => Self::idle(&match idle.reason() {
-                wire::IdleReason::Done => Idle::Done,
-                wire::IdleReason::NothingReady => Idle::NothingReady,
-                wire::IdleReason::FailedProof => Idle::FailedProof {
-                    gated_by: idle.gated_by.ok_or_else(|| Malformed::missing("what gates"))?,
-                },
-                wire::IdleReason::Unspecified => return Err(Malformed::missing("why it is idle")),
-            }),
+            Report::Idle(idle) => Self::NothingReady(NothingReport::from_wire(idle)?),
             Report::Proof(proof) => Self::Proof(ProofReport::from_wire(proof)?),
         })
     }
@@ -63,14 +58,36 @@ impl IntoWire for Waiting {
     type Message = wire::Waiting;
 
     fn into_wire(self) -> wire::Waiting {
-        let Waiting { change, reason, hint } = self;
-        wire::Waiting { key: change.to_string(), reason, hint }
+        let Waiting { change, kind, reason, hint } = self;
+        wire::Waiting { key: change.to_string(), reason, hint, kind: word(kind) }
     }
 }
 
-fn waiting_of_wire(waiting: wire::Waiting) -> Waiting {
-    let wire::Waiting { key, reason, hint } = waiting;
-    Waiting { change: StepKey::from_text(&key), reason, hint }
+impl FromWire<wire::Waiting> for Waiting {
+    fn from_wire(waiting: wire::Waiting) -> Result<Self, Malformed> {
+        let wire::Waiting { key, reason, hint, kind } = waiting;
+        let kind = from_word("a park of the kind", kind)?;
+        Ok(Self { change: StepKey::from_text(&key), kind, reason, hint })
+    }
+}
+
+impl FromWire<wire::Idle> for NothingReport {
+    fn from_wire(idle: wire::Idle) -> Result<Self, Malformed> {
+        let why = match idle.reason() {
+            wire::IdleReason::Done => Idle::Done,
+            wire::IdleReason::NothingReady => Idle::NothingReady,
+            wire::IdleReason::FailedProof => Idle::FailedProof {
+                phase: phase(&idle.phase.ok_or_else(|| Malformed::missing("the phase"))?)?,
+                gated_by: idle.gated_by.ok_or_else(|| Malformed::missing("what gates"))?,
+            },
+            wire::IdleReason::Unspecified => return Err(Malformed::missing("why it is idle")),
+        };
+        Ok(Self { why, message: idle.message, hint: idle.hint })
+    }
+}
+
+fn phase(name: &str) -> Result<PhaseName, Malformed> {
+    PhaseName::parse(name).map_err(|error| Malformed::new(format!("a phase's name: {error}")))
 }
 
 impl IntoWire for StepResult {
@@ -96,6 +113,7 @@ impl IntoWire for StepResult {
             message: self.message,
             agent_override: self.agent_override,
             spawn_id: self.spawn_id.map(|spawn| spawn.to_string()),
+            not_started: self.not_started,
             notes: self.notes,
         }
     }
@@ -127,6 +145,7 @@ impl FromWire<wire::StepResult> for StepResult {
                 .transpose()?,
             message: result.message,
             agent_override: result.agent_override,
+            not_started: result.not_started,
             spawn_id: spawn_id.map_err(|error| Malformed::new(format!("a spawn's id: {error}")))?,
             notes: result.notes,
         })
@@ -147,6 +166,7 @@ impl IntoWire for ProofReport {
             detail: self.detail,
             condition_kind: self.condition_kind.map(word),
             matched_excerpt: self.matched_excerpt,
+            hint: self.hint,
         }
     }
 }
@@ -155,8 +175,7 @@ impl FromWire<wire::ProofReport> for ProofReport {
     fn from_wire(proof: wire::ProofReport) -> Result<Self, Malformed> {
         let condition = |condition| from_word("a condition of the kind", condition);
         Ok(Self {
-            phase: PhaseName::parse(&proof.phase)
-                .map_err(|error| Malformed::new(format!("a phase's name: {error}")))?,
+            phase: phase(&proof.phase)?,
             kind: from_word("a proof of the kind", proof.kind)?,
             passed: proof.passed,
             gate_passed: proof.gate_passed,
@@ -165,6 +184,7 @@ impl FromWire<wire::ProofReport> for ProofReport {
             detail: proof.detail,
             condition_kind: proof.condition_kind.map(condition).transpose()?,
             matched_excerpt: proof.matched_excerpt,
+            hint: proof.hint,
         })
     }
 }
@@ -173,6 +193,8 @@ impl FromWire<wire::ProofReport> for ProofReport {
 mod tests {
     use super::*;
     use ratchet_engine::manifest::ProofKind;
+    use ratchet_engine::name::BatchName;
+    use ratchet_engine::park::ParkKind;
     use ratchet_engine::proof::{ConditionKind, ProofReason};
     use ratchet_engine::settings::ProofPolicy;
     use ratchet_engine::transition::StepKind;
@@ -205,6 +227,7 @@ mod tests {
             message: Some("said".to_owned()),
             agent_override: true,
             spawn_id: Some(SpawnId::parse("0192").unwrap()),
+            not_started: true,
             notes: vec!["lingered".to_owned()],
             ..bare(StepState::Blocked, StepKind::Apply)
         }));
@@ -215,13 +238,16 @@ mod tests {
         }));
         assert_crosses(ApplyReport::idle(&Idle::Done));
         assert_crosses(ApplyReport::idle(&Idle::NothingReady));
-        assert_crosses(ApplyReport::idle(&Idle::FailedProof { gated_by: "p1 (ran)".to_owned() }));
+        let shut = Idle::FailedProof { phase: phase("p1").unwrap(), gated_by: "p1 (ran)".into() };
+        let batch = BatchName::parse("shop").unwrap();
+        assert_crosses(ApplyReport::idle(&shut).of_batch(&batch));
     }
 
     #[test]
     fn parks_and_proofs_cross_the_wire_whole() {
         let waiting = |name: &str| Waiting {
             change: StepKey::from_text(name),
+            kind: ParkKind::AwaitingApproval,
             reason: "blocked: hm".to_owned(),
             hint: "answer it".to_owned(),
         };
@@ -237,6 +263,7 @@ mod tests {
             detail: "no".to_owned(),
             condition_kind: None,
             matched_excerpt: None,
+            hint: Some("mend it".to_owned()),
         };
         assert_crosses(ApplyReport::Proof(ProofReport {
             condition_kind: Some(ConditionKind::Regex),

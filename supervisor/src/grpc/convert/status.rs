@@ -105,8 +105,8 @@ impl IntoWire for ParkView {
     type Message = wire::Park;
 
     fn into_wire(self) -> wire::Park {
-        let ParkView { kind, reason, answer, feedback, approved } = self;
-        wire::Park { kind: word(kind), reason, answer, feedback, approved }
+        let ParkView { kind, reason, answer, feedback, approved, retry } = self;
+        wire::Park { kind: word(kind), reason, answer, feedback, approved, retry }
     }
 }
 

@@ -25,7 +25,13 @@ fn intent(spawn: &str) -> Inflight {
         via: None,
     });
     let spawn = SpawnId::parse(spawn).unwrap();
-    Inflight::new(spawn, key, task, Locus::Local, Timestamp::from_unix_ms(0))
+    Inflight::new(
+        spawn,
+        key,
+        task,
+        Place { locus: Locus::Local, spawns: "/h/spawns".into() },
+        Timestamp::from_unix_ms(0),
+    )
 }
 
 fn write(scene: &Scene, intent: &Inflight) -> Result<(), InflightError> {

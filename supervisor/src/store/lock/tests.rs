@@ -54,6 +54,26 @@ fn two_batches_do_not_hinder_each_other() {
 }
 
 #[test]
+fn a_lock_that_is_no_file_is_named_and_not_taken_for_a_running_step() {
+    let scene = Scene::new();
+    fs::create_dir(scene.run().dir()).unwrap();
+    let path = scene.run().step_lock();
+    let refused = || {
+        let error = acquire(&scene).unwrap_err();
+        assert!(matches!(error, LockError::File(_)), "{error}");
+        error.to_string()
+    };
+    std::os::unix::fs::symlink("gone/away", &path).unwrap();
+    let text = refused();
+    assert!(text.contains("step.lock: it is a link to something that is not there"), "{text}");
+    fs::remove_file(&path).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let text = refused();
+    assert!(text.contains("step.lock: something of another kind is in its place"), "{text}");
+}
+
+#[test]
 fn a_note_that_nobody_stands_behind_is_taken_over_in_place() {
     let now = Clock::System.now();
     let pid = std::process::id();

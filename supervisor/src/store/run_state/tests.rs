@@ -15,7 +15,7 @@ fn key(text: &str) -> StepKey {
 
 fn new_park(of: &str, kind: ParkKind, reason: &str) -> Park {
     let reason = reason.to_owned();
-    let park = NewPark { key: key(of), kind, reason, transition: StepKind::Apply };
+    let park = NewPark { key: key(of), kind, reason, transition: StepKind::Apply, retry: false };
     park.at(Timestamp::from_unix_ms(0))
 }
 

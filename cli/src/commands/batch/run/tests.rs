@@ -1,6 +1,6 @@
 //! Where a run of several steps goes on, where it halts, and what it says then.
 
-use ratchet_engine::name::StepKey;
+use ratchet_engine::name::{PhaseName, StepKey};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::transition::StepKind;
 
@@ -24,7 +24,8 @@ fn a_run_halts_where_a_person_is_needed_or_nothing_is_left() {
     assert_eq!(reason(&step(StepState::AwaitingApproval)), Some(Reason::AwaitingApproval));
     assert_eq!(reason(&ApplyReport::idle(&Idle::Done)), Some(Reason::Done));
     assert_eq!(reason(&ApplyReport::idle(&Idle::NothingReady)), Some(Reason::NothingReady));
-    let shut = Idle::FailedProof { gated_by: "p1".into() };
+    let phase = PhaseName::parse("p1").unwrap();
+    let shut = Idle::FailedProof { phase, gated_by: "p1".into() };
     assert_eq!(reason(&ApplyReport::idle(&shut)), Some(Reason::ProofFailed));
 }
 
@@ -47,4 +48,38 @@ fn a_run_says_how_far_it_came_and_why_it_halted() {
     assert_eq!(ran.exit(), Exit::Blocked);
     assert_fits("run", &ran);
     assert_fits("run", &Ran { steps: Vec::new(), halted: Halted::at_limit(3) });
+}
+
+#[test]
+fn a_step_that_changes_nothing_is_named_with_a_way_on() {
+    let batch = BatchName::parse("shop").unwrap();
+    let step = StepResult::new(StepState::Advanced, StepKey::from_text("p1"), StepKind::Decompose);
+    let ran = Ran { steps: Vec::new(), halted: Halted::stalled(&step, &batch) };
+    let mut page = Page::new(Ink::Plain);
+    ran.draw(&mut page);
+    insta::assert_snapshot!(page.finish(), @r"
+    Halted after 0 steps: a step changes nothing
+    The decompose of 'p1' was reported complete, but it left nothing behind and would only run again.
+    To proceed: read what its agent printed: `ratchet batch log shop --last`; then write what is missing yourself, or let one more try run: `ratchet batch apply shop`
+    ");
+    assert_eq!(ran.exit(), Exit::Blocked);
+    assert_fits("run", &ran);
+}
+
+#[test]
+fn a_run_that_ends_in_an_error_still_tells_what_it_did() {
+    let failure = Failure::new("the disk is full").help("free some space").code("disk-full");
+    let ran = Ran { steps: vec![step(StepState::Advanced)], halted: Halted::by(&failure) };
+    assert_fits("run", &ran);
+    let json = serde_json::to_value(&ran).unwrap();
+    assert_eq!(json["halted"]["reason"], "error");
+    assert_eq!(json["halted"]["message"], "the disk is full");
+    assert_eq!(json["halted"]["code"], "disk-full");
+    assert_eq!(ran.exit(), Exit::Failure);
+}
+
+#[test]
+fn a_limit_is_told_in_grammar() {
+    assert_eq!(Halted::at_limit(1).message, "The limit of 1 step is reached.");
+    assert_eq!(Halted::at_limit(3).message, "The limit of 3 steps is reached.");
 }

@@ -56,6 +56,7 @@ fn session(end: SessionEnd, reports: &[(EntryKind, &str)]) -> Session {
             .collect(),
         before: Some(ChangeFacts::default()),
         after: Some(ChangeFacts::default()),
+        account: None,
         stdout: String::new(),
         stderr: String::new(),
         via: None,
@@ -92,7 +93,7 @@ fn a_corroborated_completion_advances_and_points_at_its_entries() {
     assert_eq!((entry.kind, entry.message.as_str()), (EntryKind::Completion, "planned"));
     assert_eq!(entry.transition, Some(StepKind::Propose));
     assert_eq!(entry.spawn.as_ref().map(SpawnId::as_str), Some("s1"));
-    assert_eq!(park_after(&verdict.result), ParkChange::Clear);
+    assert_eq!(park_after(&verdict.result, verdict.blocked_by), ParkChange::Clear);
 }
 
 #[test]
@@ -150,7 +151,10 @@ fn every_way_to_end_badly_is_told_apart() {
         SessionEnd::Stopped { by: "ratchet batch cancel".to_owned() },
         SessionEnd::OutOfMemory,
         SessionEnd::OutputLimit { bytes: 1000 },
-        SessionEnd::NotStarted { error: "codex: not found".to_owned(), code: 127 },
+        SessionEnd::NotStarted {
+            error: "cannot run codex: not found on PATH (/bin)".to_owned(),
+            code: 127,
+        },
         SessionEnd::Lost { reason: "the machine restarted".to_owned() },
     ];
     let lines: Vec<String> = ends
@@ -170,7 +174,7 @@ fn every_way_to_end_badly_is_told_apart() {
     Agent was stopped by ratchet batch cancel without reporting completion. | Agent was stopped by ratchet batch cancel during apply. | tail
     Agent ran out of memory and was killed without reporting completion. | Agent ran out of memory during apply. | tail
     Agent was stopped for printing more than 1000 bytes (output limit) without reporting completion. | Agent printed more than 1000 bytes during apply (output limit). | tail
-    Agent exited with code 127 without reporting completion. | Agent failed during apply. | codex: not found\n\ntail
+    Agent could not be started: cannot run codex: not found on PATH (/bin). | Agent could not be started for apply: cannot run codex: not found on PATH (/bin). | cannot run codex: not found on PATH (/bin)\n\ntail
     Agent was lost (the machine restarted) without reporting completion. | Agent was lost during apply (the machine restarted). | tail
     ");
 }
@@ -369,7 +373,9 @@ fn a_named_model_is_hinted_at_when_the_agent_failed_at_once() {
     assert_eq!(blocker(&verdict.result), format!("{plain} {hint}"));
     assert_eq!(verdict.entry_message, format!("Agent failed during apply. {hint}"));
     assert_eq!(verdict.result.detail, Some(format!("{hint}\n\nno such thing")));
-    let ParkChange::Set(park) = park_after(&verdict.result) else { panic!("not parked") };
+    let ParkChange::Set(park) = park_after(&verdict.result, verdict.blocked_by) else {
+        panic!("not parked")
+    };
     assert!(park.reason.contains("gpt-x"));
 }
 
@@ -432,6 +438,32 @@ fn an_option_that_the_agent_does_not_know_is_named_instead_of_the_model() {
     assert!(!blocker(&judged(&step(Transition::Apply), &session)).contains("--full-auto"));
 }
 
+#[test]
+fn an_agents_own_account_of_its_failure_comes_first_in_the_detail() {
+    let mut session = session(SessionEnd::Exited(1), &[]);
+    session.account = Some("a usage limit was reached: try later".to_owned());
+    session.stdout = "I begin.".to_owned();
+    for end in [SessionEnd::Exited(1), SessionEnd::Exited(0)] {
+        let result = judged(&step(Transition::Apply), &Session { end, ..session.clone() });
+        let detail = result.detail.as_deref().unwrap();
+        assert_eq!(detail, "a usage limit was reached: try later\n\nI begin.");
+        assert_eq!(result.notes, ["codex said: a usage limit was reached: try later"]);
+        assert!(!blocker(&result).contains("limit"), "the blocker claims no cause");
+    }
+}
+
+#[test]
+fn an_account_of_a_failure_changes_no_outcome() {
+    let mut session = on_disk(ChangeFacts::default(), plan(0, 2), said("two tasks planned"));
+    session.account = Some("the model's provider has trouble".to_owned());
+    let result = judged(&step(Transition::Propose), &session);
+    assert_eq!((result.state, result.notes.len()), (StepState::Advanced, 0));
+    let mut asked = self::session(SessionEnd::Exited(1), &[(EntryKind::Blocker, "which port?")]);
+    asked.account = session.account;
+    let result = judged(&step(Transition::Propose), &asked);
+    assert_eq!((blocker(&result), result.notes.len()), ("which port?", 0));
+}
+
 // B-P10
 #[test]
 fn a_stand_in_for_the_agent_marks_result_and_entry() {
@@ -451,7 +483,9 @@ fn a_gate_parks_a_completion_that_holds() {
     assert_eq!(verdict.result.approval_request.as_deref(), Some("two tasks planned"));
     assert_eq!(verdict.entry_message, "Propose complete; awaiting approval.");
     assert_eq!(verdict.entry_kind, EntryKind::Completion);
-    let ParkChange::Set(park) = park_after(&verdict.result) else { panic!("not parked") };
+    let ParkChange::Set(park) = park_after(&verdict.result, verdict.blocked_by) else {
+        panic!("not parked")
+    };
     assert_eq!((park.reason.as_str(), park.transition), ("two tasks planned", StepKind::Propose));
     let session = on_disk(plan(0, 2), plan(2, 2), said("woven"));
     let apply =

@@ -1,0 +1,70 @@
+//! The facts of a stream without all of its events, for whoever shows only its beginning: most later lines are recognised
+//! as telling none and are not parsed.
+//!
+//! A type that is spelled with escapes is overlooked. No agent does so, and facts decide nothing ([`super`]).
+
+use memchr::memmem::Finder;
+
+use super::lines::Lines;
+use super::{Reader, Sink, StreamFacts, StreamFormat};
+
+/// Reads the facts in the output of one agent.
+#[derive(Debug)]
+pub struct Skim {
+    lines: Lines,
+    reader: Reader,
+    telling: Vec<Finder<'static>>,
+}
+
+impl Skim {
+    /// Makes a reader of one format.
+    #[must_use]
+    pub fn new(format: StreamFormat) -> Self {
+        let telling = words(format).iter().map(|word| Finder::new(*word)).collect();
+        Self { lines: Lines::default(), reader: Reader::new(format), telling }
+    }
+
+    /// Takes the next bytes of standard output, cut anywhere, and gives every event of them.
+    pub fn push_shown(&mut self, bytes: &[u8], sink: Sink<'_>) {
+        let Self { lines, reader, .. } = self;
+        lines.push(bytes, &mut |line| reader.read(line, sink));
+    }
+
+    /// Takes the next bytes, cut anywhere, for their facts only.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Self { lines, reader, telling } = self;
+        if telling.is_empty() {
+            return;
+        }
+        lines.push(bytes, &mut |line| {
+            if !reader.facts.saw_event || telling.iter().any(|word| word.find(line.bytes).is_some())
+            {
+                reader.read(line, &mut |_| {});
+            }
+        });
+    }
+
+    /// Takes the end of the output, and gives what is known.
+    pub fn finish(self, sink: Sink<'_>) -> StreamFacts {
+        let Self { mut lines, mut reader, .. } = self;
+        lines.finish(&mut |line| reader.read(line, sink));
+        reader.facts
+    }
+
+    /// Returns what is known so far.
+    #[must_use]
+    pub fn facts(&self) -> &StreamFacts {
+        &self.reader.facts
+    }
+}
+
+/// The words of which each line that tells a fact has at least one: types of events, and subtypes.
+fn words(format: StreamFormat) -> &'static [&'static str] {
+    match format {
+        StreamFormat::Raw => &[],
+        StreamFormat::Claude => &["\"result\"", "\"init\"", "\"rate_limit_event\""],
+        StreamFormat::Codex => &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\""],
+        StreamFormat::Gemini | StreamFormat::Cursor => &["\"result\"", "\"init\""],
+        StreamFormat::Opencode => &["\"step_finish\"", "\"step_start\"", "\"error\""],
+    }
+}
