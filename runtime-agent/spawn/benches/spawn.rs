@@ -140,6 +140,7 @@ fn start(root: &Path, id: &str, words: &[&str]) -> (SpawnDir, Child) {
         cwd: "/".into(),
         stdin: Stdin::Null,
         limits: Limits::default(),
+        needed_by: None,
     };
     let dir = SpawnDir::create(&root.join("spawns"), &request).unwrap();
     let environment = [("PATH".into(), "/usr/bin:/bin".into())];

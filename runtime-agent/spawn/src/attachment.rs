@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 
 use crate::directory::SpawnDir;
+use crate::lock;
 use crate::record::ExitRecord;
 use crate::spool::{Frame, Position, SpoolError, SpoolReader};
 use crate::standing::{Lost, Standing, standing};
@@ -25,10 +26,12 @@ pub enum Event {
 /// A spawn that cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachError {
-    /// The spool cannot be read on.
+    /// The spool cannot be read on: the agent has damaged it, or the disk has. This is told once; the next event is the
+    /// end.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-    /// The kernel or the disk refused. With many watchers: `fs.inotify.max_user_instances`.
+    /// The kernel or the disk refused. With many watchers: `fs.inotify.max_user_instances`. The end can still be waited
+    /// for: [`crate::await_shim_end`].
     #[error("cannot watch the spawn")]
     Watch(#[source] io::Error),
 }
@@ -63,11 +66,7 @@ impl Attachment {
     /// [`AttachError::Watch`] if the folder cannot be watched.
     pub fn open(dir: &SpawnDir, position: Position) -> Result<Self, AttachError> {
         let watch = Watch::new(dir).map_err(AttachError::Watch)?;
-        let lock = match File::open(dir.lock_file()) {
-            Ok(file) => Some(file),
-            Err(missing) if missing.kind() == io::ErrorKind::NotFound => None,
-            Err(other) => return Err(AttachError::Watch(other)),
-        };
+        let lock = lock::open(&dir.lock_file()).map_err(AttachError::Watch)?;
         let reader = SpoolReader::new(position);
         Ok(Self { dir: dir.clone(), reader, watch, lock, outlook: Outlook::Unknown })
     }
@@ -103,11 +102,11 @@ impl Attachment {
     }
 
     fn next_frame(&mut self) -> Result<Option<Frame>, AttachError> {
-        if !self.reader.is_open() {
+        if self.reader.is_to_be_opened() {
             // Heard first and read then, or what is written in between would be missed.
             match self.watch.listen_to_spool(&self.dir).map_err(AttachError::Watch)? {
                 Spool::NotThere => return Ok(None),
-                Spool::Heard => self.reader.open(&self.dir).map_err(AttachError::Watch)?,
+                Spool::Heard => self.reader.open(&self.dir)?,
             }
         }
         Ok(self.reader.next_frame()?)
@@ -143,6 +142,7 @@ mod tests {
             cwd: "/".into(),
             stdin: Stdin::Null,
             limits: Limits::default(),
+            needed_by: None,
         };
         SpawnDir::create(root, &request).unwrap()
     }

@@ -21,12 +21,12 @@ impl Leaf {
     /// Names the cgroup a spawn of this process would get; `None` where there is no cgroup v2.
     pub(crate) fn planned(layout: &Layout, id: &SpawnId) -> Option<Self> {
         let own = layout.folder(Hierarchy::Unified)?;
-        Some(Self { path: own.join(format!("ratchet-{id}")) })
+        Some(Self { path: own.join(name(id)) })
     }
 
-    /// Takes a path that was planned by another process.
-    pub(crate) fn at(path: PathBuf) -> Self {
-        Self { path }
+    /// Takes a path that was planned by another process; `None` for one that cannot be this spawn's.
+    pub(crate) fn at(path: PathBuf, id: &SpawnId) -> Option<Self> {
+        path.ends_with(name(id)).then_some(Self { path })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -60,6 +60,10 @@ impl Leaf {
     pub(crate) fn remove(&self) {
         let _ = fs::remove_dir(&self.path);
     }
+}
+
+fn name(id: &SpawnId) -> String {
+    format!("ratchet-{id}")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,24 +4,27 @@
 //! <root>/<spawn-id>/   0700, files 0600
 //!   request.json   what was asked        by the asker, before the shim
 //!   prompt         the standard input    by the asker
-//!   lock           held while the shim lives
+//!   lock           held while the shim lives; from the start of the agent on there is a word in it
 //!   bell           a FIFO: one byte makes the shim look at `stop`
 //!   stop           a request to stop     by anyone
 //!   abandoned      the tombstone: no shim may start any more
 //!   started.json   from here on it counts as started
 //!   agent.json     the same, and who the agent is
 //!   spool          the output, in frames
-//!   exit.json      how it ended; its presence is the end
+//!   exit.json      how it ended; believed only when nobody holds the lock
 //!   shim.log       the shim's own complaints
 //! ```
+//!
+//! An agent can put anything in the place of any of them: a link, a pipe, a folder, a terabyte of nothing.
 
 use std::ffi::CStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -31,6 +34,12 @@ use crate::request::{RawText, Request, Stdin, StoredRequest, StoredStdin};
 
 /// The version of the files' format.
 pub(crate) const FORMAT: u32 = 1;
+
+/// A request holds the agent's arguments, of which the kernel takes 6 MiB; JSON may need six bytes for one.
+const LARGEST_JSON: u64 = 64 * 1024 * 1024;
+
+/// How much is read of the end of `shim.log`.
+const LONGEST_COMPLAINT: u64 = 4 * 1024;
 
 const TOMBSTONE: &str = "abandoned";
 const SPOOL: &str = "spool";
@@ -153,6 +162,20 @@ impl SpawnDir {
         self.path.join("shim.log")
     }
 
+    /// Gives the last thing the shim complained about, to be shown to a person: one line, at most 4 KiB, without control
+    /// characters. `None` if there is nothing to be read.
+    #[must_use]
+    pub fn last_complaint(&self) -> Option<String> {
+        let mut log = open_plain(private().read(true), &self.shim_log()).ok()?;
+        let length = log.metadata().ok()?.len();
+        log.seek(SeekFrom::Start(length.saturating_sub(LONGEST_COMPLAINT))).ok()?;
+        let mut end = Vec::new();
+        log.take(LONGEST_COMPLAINT).read_to_end(&mut end).ok()?;
+        let text = String::from_utf8_lossy(&end);
+        let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        Some(last.replace(char::is_control, "\u{fffd}"))
+    }
+
     /// Tells whether a file of this name, when it comes, changes what a watcher has to tell: output, or an end.
     pub(crate) fn is_telling(name: &CStr) -> bool {
         [SPOOL, EXIT, TOMBSTONE].iter().any(|telling| telling.as_bytes() == name.to_bytes())
@@ -204,11 +227,40 @@ impl SpawnDir {
 /// # Errors
 /// The disk's, and `InvalidData` for a file that is not what it should be.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
-    match fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|broken| io::Error::new(io::ErrorKind::InvalidData, broken)),
-        Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(None),
+    let file = match open_plain(private().read(true), path) {
+        Ok(file) => file,
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(other) => return Err(other),
+    };
+    let mut bytes = Vec::new();
+    // What is longer is cut, and then it is no JSON any more.
+    file.take(LARGEST_JSON).read_to_end(&mut bytes)?;
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|broken| io::Error::new(io::ErrorKind::InvalidData, broken))
+}
+
+/// Opens a file in whose place there may be anything by now.
+///
+/// # Errors
+/// The disk's, and `InvalidData` for whatever is no plain file.
+pub(crate) fn open_plain(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let something_else = || io::Error::new(io::ErrorKind::InvalidData, "it is no plain file");
+    // A link is refused by LOOP, a folder that is to be written to by ISDIR, a socket by NXIO.
+    let refused = [Errno::LOOP, Errno::ISDIR, Errno::NXIO].map(|errno| Some(errno.raw_os_error()));
+    match options.open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Ok(_) => Err(something_else()),
+        Err(error) if refused.contains(&error.raw_os_error()) => Err(something_else()),
+        Err(other) => Err(other),
+    }
+}
+
+/// Tells whether there is anything of this name, be it a link that leads nowhere.
+pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(other) => Err(other),
     }
 }
@@ -241,10 +293,10 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     private().write(true).create(true).truncate(true).open(path)?.write_all(bytes)
 }
 
-/// Options for a file that only its owner may use.
+/// Options for a file that only its owner may use. No link is followed, and nobody at the other end of a pipe waited for.
 pub(crate) fn private() -> OpenOptions {
     let mut options = File::options();
-    options.mode(0o600);
+    options.mode(0o600).custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
     options
 }
 
@@ -278,6 +330,10 @@ fn write_request(folder: &Path, request: &Request) -> io::Result<()> {
         cwd: request.cwd.as_os_str().into(),
         stdin,
         limits: request.limits,
+        needed_by: match &request.needed_by {
+            Some(file) => Some(std::path::absolute(file)?.as_os_str().into()),
+            None => None,
+        },
         boot_id: boot_id()?,
     };
     write_new(&dir.request_file(), &to_json(&stored)?)

@@ -1,8 +1,8 @@
 //! The spawn protocol: one command, run by a *shim* that outlives whoever asked for it.
 //!
 //! The asker makes a folder with the request ([`SpawnDir::create`]) and starts the shim ([`launch`]). From then on the
-//! folder is all that is needed: to look ([`probe`]), to watch and to read again ([`Attachment`], [`Frames`]), to stop
-//! ([`request_stop`]), to make sure that it never starts ([`abandon`]), to clear up after a killed shim
+//! folder is all that is needed: to look ([`probe`]), to watch and to read again ([`Attachment`], [`Frames`]), to wait
+//! when nothing can be read any more ([`await_shim_end`]), to stop ([`request_stop`]), to make sure that it never starts ([`abandon`]), to clear up after a killed shim
 //! ([`end_strays`]), to sweep ([`retention::sweep`]). The same folder serves a shim in a container and on a worker.
 //!
 //! **Invariant:** a spawn starts at most once. **Invariant:** nothing here knows what the command is for.
@@ -40,6 +40,6 @@ pub use record::{
 pub use request::{DEFAULT_GRACE_MS, Limits, Request, Stdin};
 pub use signal::signal_name;
 pub use spool::{Frame, Frames, LONGEST_FRAME, Position, SpoolError, Stream};
-pub use standing::{Lost, ProcessName, Standing, Started, abandon, probe};
+pub use standing::{Lost, ProcessName, Standing, Started, abandon, await_shim_end, probe};
 pub use stop::{StopRequest, request_stop};
 pub use strays::{end_marked, end_strays};

@@ -26,6 +26,9 @@ pub struct Request {
     pub stdin: Stdin,
     /// When it is ended.
     pub limits: Limits,
+    /// A file that names this spawn's id for as long as somebody still needs to know how it ended. While it does, the
+    /// spawn is not swept away; see [`crate::retention::sweep`].
+    pub needed_by: Option<PathBuf>,
 }
 
 /// What the command finds on its standard input. Either way it comes to an end by itself.
@@ -84,6 +87,7 @@ impl fmt::Debug for Request {
             .field("cwd", &self.cwd)
             .field("stdin", &self.stdin)
             .field("limits", &self.limits)
+            .field("needed_by", &self.needed_by)
             .finish_non_exhaustive()
     }
 }
@@ -99,6 +103,8 @@ pub(crate) struct StoredRequest {
     pub(crate) cwd: RawText,
     pub(crate) stdin: StoredStdin,
     pub(crate) limits: Limits,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) needed_by: Option<RawText>,
     /// The boot in which it was asked. A request of an earlier boot may have been started without a trace.
     pub(crate) boot_id: String,
 }

@@ -1,17 +1,22 @@
 //! Sweeps away the folders of spawns that nobody needs any more. Never touches a spawn that may still run or start.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::directory::SpawnDir;
+use crate::directory::{SpawnDir, open_plain, private, read_json};
 use crate::id::SpawnId;
+use crate::request::StoredRequest;
 use crate::standing::{Standing, probe};
 
 /// A folder without a name that nobody has touched for so long is not being worked on.
 const REMAINS_AFTER: Duration = Duration::from_secs(3600);
+
+/// How much is read of a file that names who is needed, in bytes.
+const LONGEST_NEED: u64 = 1024 * 1024;
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +36,9 @@ pub struct Swept {
     pub left_bytes: u64,
 }
 
-/// Removes the folders of ended, abandoned and lost spawns beyond `limits`, except those in `keep`. Folders whose
-/// names are no spawn ids are not ours and stay.
+/// Removes the folders of ended, abandoned and lost spawns beyond `limits`, except those in `keep` and those that
+/// somebody still needs, as [`crate::Request::needed_by`] says. Folders whose names are no spawn ids are not ours and
+/// stay.
 ///
 /// # Errors
 /// The disk's, when the root itself cannot be read; a root that is not there holds nothing. A folder that cannot be
@@ -53,8 +59,8 @@ pub fn sweep(
         let age = now.duration_since(spawn.touched).unwrap_or_default();
         let too_old = limits.max_age.is_some_and(|max| age > max);
         let too_much = limits.max_total_bytes.is_some_and(|max| swept.left_bytes > max);
-        let wanted = keep.contains(spawn.dir.id());
-        if (too_old || too_much) && !wanted && is_over(&spawn.dir) && remove(&spawn.dir).is_ok() {
+        let wanted = || keep.contains(spawn.dir.id()) || is_needed(&spawn.dir);
+        if (too_old || too_much) && is_over(&spawn.dir) && !wanted() && remove(&spawn.dir).is_ok() {
             swept.left_bytes -= spawn.bytes;
             swept.removed.push(spawn.dir.id().clone());
         }
@@ -96,6 +102,30 @@ fn is_over(dir: &SpawnDir) -> bool {
         Ok(Standing::Ended(_) | Standing::Abandoned | Standing::Lost(_)) => true,
         Ok(Standing::NeverStarted | Standing::Running(_)) | Err(_) => false,
     }
+}
+
+/// Asks the file that the request names. A file that is there and cannot be read is no permission.
+fn is_needed(dir: &SpawnDir) -> bool {
+    // Of a damaged request nobody knows who made it.
+    let request = read_json::<StoredRequest>(&dir.request_file()).unwrap_or_default();
+    let Some(file) = request.and_then(|request| request.needed_by) else { return false };
+    match read_beginning(Path::new(&OsString::from(file))) {
+        Ok(text) => contains(&text, dir.id().as_str().as_bytes()),
+        Err(error) => !matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidData
+        ),
+    }
+}
+
+fn read_beginning(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    open_plain(private().read(true), path)?.take(LONGEST_NEED).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+fn contains(text: &[u8], wanted: &[u8]) -> bool {
+    text.windows(wanted.len()).any(|window| window == wanted)
 }
 
 /// Removes a folder. It loses its name first, so that a sweep which is cut short leaves no half of a spawn.

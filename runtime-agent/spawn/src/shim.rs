@@ -10,27 +10,30 @@ mod pump;
 mod session;
 mod testament;
 
+use std::error::Error as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use rustix::process::{getpid, set_child_subreaper, setsid};
+use rustix::process::{Signal, getpid, set_child_subreaper, setsid};
 
 use self::session::Session;
 use self::testament::Testament;
 use crate::directory::SpawnDir;
-use crate::lock;
-use crate::standing::{Lost, Standing, settled};
+use crate::directory::is_there;
+use crate::lock::{self, Held};
+use crate::record::ExitRecord;
+use crate::standing::{Lost, Standing, settled, was_started};
 
 /// Runs the shim of the spawn whose folder is `dir`, to the end. This is the whole process: it makes a session of its
 /// own, and every child of the process is taken for the agent's.
 ///
 /// The code is 0 if the exit record was written, 75 if this shim may not run the spawn (another does, or it is
-/// abandoned or over), 70 if it failed.
+/// abandoned or over), 70 if it failed. A shim that cannot start the agent writes a record that says so, if it can.
 #[must_use]
 pub fn run(dir: &Path) -> ExitCode {
-    let done = SpawnDir::at(dir).map_err(io::Error::other).and_then(|dir| take_up(&dir));
-    match done {
+    match live(dir) {
         Ok(TakenUp::Recorded) => ExitCode::SUCCESS,
         Ok(TakenUp::NotOurs(standing)) => {
             complain(&format!("nothing to do: {standing:?}"));
@@ -48,8 +51,22 @@ enum TakenUp {
     NotOurs(Standing),
 }
 
+fn live(dir: &Path) -> io::Result<TakenUp> {
+    // A file that may not grow any more is an error to handle, not a reason to die. The signal is caught and not ignored,
+    // which the agent would inherit.
+    signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default())?;
+    let dir = SpawnDir::at(dir).map_err(|error| {
+        io::Error::other(match error.source() {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        })
+    })?;
+    take_up(&dir)
+}
+
 fn take_up(dir: &SpawnDir) -> io::Result<TakenUp> {
-    let Some(_lock) = lock::take(&dir.lock_file())? else {
+    let lock = lock::take(&dir.lock_file()).map_err(while_doing("cannot take the lock"))?;
+    let Some(lock) = lock else {
         return Ok(TakenUp::NotOurs(Standing::Running(None)));
     };
     match settled(dir)? {
@@ -58,21 +75,38 @@ fn take_up(dir: &SpawnDir) -> io::Result<TakenUp> {
         Standing::Lost(Lost::Damaged) if is_untouched(dir)? => {}
         other => return Ok(TakenUp::NotOurs(other)),
     }
+    let testament =
+        Testament::prepare(dir).map_err(while_doing("cannot make room for the exit record"))?;
+    match make_ready(dir, &lock) {
+        Ok(mut session) => {
+            let record = session.live()?;
+            testament.write(&record, Some(session.spool_file()))?;
+            session.tidy();
+        }
+        Err(error) => {
+            complain(&error.to_string());
+            testament.write(&ExitRecord::of_no_start(&error), None)?;
+        }
+    }
+    Ok(TakenUp::Recorded)
+}
+
+fn make_ready<'a>(dir: &'a SpawnDir, lock: &'a Held) -> io::Result<Session<'a>> {
     // The shim must not keep the workspace's file system busy.
     std::env::set_current_dir("/")?;
     // The leader of a session, such as a container's first process, has one of its own already.
     let _ = setsid();
     set_child_subreaper(Some(getpid()))?;
-    let testament = Testament::prepare(dir)?;
-    let mut session = Session::begin(dir)?;
-    let record = session.live()?;
-    testament.write(&record, session.spool_file())?;
-    session.tidy();
-    Ok(TakenUp::Recorded)
+    Session::begin(dir, lock)
 }
 
 fn is_untouched(dir: &SpawnDir) -> io::Result<bool> {
-    Ok(!dir.started_file().try_exists()? && !dir.exit_file().try_exists()?)
+    Ok(!was_started(dir)? && !is_there(&dir.exit_file())?)
+}
+
+/// Puts before an error of the system what could not be done.
+fn while_doing(what: &'static str) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
 /// Says something in `shim.log`, which is the shim's standard error.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::directory::SpawnDir;
+use crate::directory::{SpawnDir, open_plain, private};
 
 pub(crate) const OPENING: &[u8; 8] = b"RSPOOL1\n";
 pub(crate) const HEADER_BYTES: usize = 16;
@@ -99,6 +99,7 @@ impl Frames {
     }
 }
 
+/// After an error there is nothing more.
 impl Iterator for Frames {
     type Item = Result<Frame, SpoolError>;
 
@@ -110,12 +111,21 @@ impl Iterator for Frames {
 /// Reads a spool that may still grow, through a window of bounded size.
 #[derive(Debug)]
 pub(crate) struct SpoolReader {
-    file: Option<File>,
+    source: Source,
     position: u64,
     /// Bytes of the file from `position` on: `window[begin..end]`.
     window: Vec<u8>,
     begin: usize,
     end: usize,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// It is not there, or nobody has looked yet.
+    NotOpen,
+    Open(File),
+    /// It could not be read on, and whoever asked was told.
+    GivenUp,
 }
 
 struct Header {
@@ -126,32 +136,44 @@ struct Header {
 
 impl SpoolReader {
     pub(crate) fn new(position: Position) -> Self {
-        Self { file: None, position: position.0, window: Vec::new(), begin: 0, end: 0 }
+        Self { source: Source::NotOpen, position: position.0, window: Vec::new(), begin: 0, end: 0 }
     }
 
     pub(crate) fn position(&self) -> Position {
         Position(self.position)
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        self.file.is_some()
+    /// Tells whether the file is still to be opened.
+    pub(crate) fn is_to_be_opened(&self) -> bool {
+        matches!(self.source, Source::NotOpen)
     }
 
     /// Opens the file if it is there; what it is called may be gone later.
-    pub(crate) fn open(&mut self, dir: &SpawnDir) -> io::Result<()> {
-        match File::open(dir.spool_file()) {
+    pub(crate) fn open(&mut self, dir: &SpawnDir) -> Result<(), SpoolError> {
+        match open_plain(private().read(true), &dir.spool_file()) {
             Ok(file) => {
                 self.window = vec![0; WINDOW_BYTES];
-                self.file = Some(file);
+                self.source = Source::Open(file);
                 Ok(())
             }
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(other) => Err(other),
+            Err(other) => {
+                self.source = Source::GivenUp;
+                Err(other.into())
+            }
         }
     }
 
-    /// Gives the next whole frame; `None` if there is none now.
+    /// Gives the next whole frame; `None` if there is none now, or never again after an error.
     pub(crate) fn next_frame(&mut self) -> Result<Option<Frame>, SpoolError> {
+        let next = self.decode_next();
+        if next.is_err() {
+            self.source = Source::GivenUp;
+        }
+        next
+    }
+
+    fn decode_next(&mut self) -> Result<Option<Frame>, SpoolError> {
         if !self.fill(HEADER_BYTES)? {
             return Ok(None);
         }
@@ -178,7 +200,7 @@ impl SpoolReader {
 
     /// Makes sure that `wanted` bytes are in the window, if the file has them.
     fn fill(&mut self, wanted: usize) -> io::Result<bool> {
-        let Some(file) = &self.file else { return Ok(false) };
+        let Source::Open(file) = &self.source else { return Ok(false) };
         while self.end - self.begin < wanted {
             self.window.copy_within(self.begin..self.end, 0);
             self.end -= self.begin;

@@ -1,12 +1,12 @@
 //! Where a spawn stands, as its folder and the kernel tell it; and the tombstone that keeps it from starting.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::directory::{SpawnDir, private, read_json};
+use crate::directory::{SpawnDir, is_there, private, read_json};
 use crate::lock;
 use crate::process::boot_id;
 use crate::record::ExitRecord;
@@ -22,7 +22,7 @@ pub enum Standing {
     Abandoned,
     /// A shim holds it. `started.json` is there, unless the shim has only just begun.
     Running(Option<Started>),
-    /// It ended.
+    /// It ended, and its shim too.
     Ended(Box<ExitRecord>),
     /// It was started, and nobody knows how it ended.
     Lost(Lost),
@@ -37,7 +37,8 @@ pub enum Lost {
     /// The machine was restarted in between; nothing of it runs any more.
     #[error("the machine was restarted while it ran")]
     MachineRestarted,
-    /// The exit record or the request cannot be read.
+    /// The exit record or the request cannot be read. What the agent had started may still run; see
+    /// [`crate::end_strays`].
     #[error("the files of the spawn are damaged")]
     Damaged,
 }
@@ -79,12 +80,19 @@ pub struct ProcessName {
 /// # Errors
 /// The disk's.
 pub fn probe(dir: &SpawnDir) -> io::Result<Standing> {
-    let lock = match File::open(dir.lock_file()) {
-        Ok(file) => Some(file),
-        Err(missing) if missing.kind() == io::ErrorKind::NotFound => None,
-        Err(other) => return Err(other),
-    };
-    standing(dir, lock.as_ref())
+    standing(dir, lock::open(&dir.lock_file())?.as_ref())
+}
+
+/// Waits until no shim holds the spawn: for whoever cannot watch it any more. Blocks; the kernel tells. Returns at once
+/// if none holds it now, also when one is about to, or when the lock's file is gone.
+///
+/// # Errors
+/// The disk's.
+pub fn await_shim_end(dir: &SpawnDir) -> io::Result<()> {
+    match lock::open(&dir.lock_file())? {
+        Some(lock) => lock::wait(&lock),
+        None => Ok(()),
+    }
 }
 
 /// Makes sure that a spawn which has not started never will, and says where it stands then:
@@ -95,8 +103,10 @@ pub fn probe(dir: &SpawnDir) -> io::Result<Standing> {
 pub fn abandon(dir: &SpawnDir) -> io::Result<Standing> {
     let held = match lock::take(&dir.lock_file()) {
         Ok(held) => held,
-        Err(missing) if missing.kind() == io::ErrorKind::NotFound => None,
-        Err(other) => return Err(other),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidData => None,
+            _ => return Err(error),
+        },
     };
     let Some(_held) = held else { return probe(dir) };
     let standing = settled(dir)?;
@@ -111,11 +121,12 @@ pub fn abandon(dir: &SpawnDir) -> io::Result<Standing> {
 pub(crate) fn standing(dir: &SpawnDir, lock: Option<&File>) -> io::Result<Standing> {
     // The order matters. A shim takes the lock, writes that it starts, writes how it ended and gives the lock back; so
     // a start that was seen *before* the lock was found free means an end, which is there to be seen *after* that.
-    let before = settled(dir)?;
+    // While the lock is held nothing else counts: the files are the agent's to write what it likes.
+    let before = settled(dir);
     if lock.map(lock::is_held).transpose()? == Some(true) {
         return Ok(Standing::Running(started(dir)));
     }
-    Ok(ended(dir)?.unwrap_or(before))
+    ended(dir)?.map_or(before, Ok)
 }
 
 /// What the files say of a spawn whose lock nobody (else) holds.
@@ -123,7 +134,7 @@ pub(crate) fn settled(dir: &SpawnDir) -> io::Result<Standing> {
     if let Some(ended) = ended(dir)? {
         return Ok(ended);
     }
-    if dir.tombstone_file().try_exists()? {
+    if is_there(&dir.tombstone_file())? {
         return Ok(Standing::Abandoned);
     }
     let Ok(Some(request)) = read_json::<StoredRequest>(&dir.request_file()) else {
@@ -131,11 +142,22 @@ pub(crate) fn settled(dir: &SpawnDir) -> io::Result<Standing> {
     };
     Ok(if request.boot_id != boot_id()? {
         Standing::Lost(Lost::MachineRestarted)
-    } else if dir.started_file().try_exists()? {
+    } else if was_started(dir)? {
         Standing::Lost(Lost::ShimDied)
     } else {
         Standing::NeverStarted
     })
+}
+
+/// Tells whether there is any sign of a start. An agent may remove some: the word in the lock's file, of a file that is
+/// always there before the shim, is the one it is least likely to think of.
+pub(crate) fn was_started(dir: &SpawnDir) -> io::Result<bool> {
+    let untouched = match fs::symlink_metadata(dir.lock_file()) {
+        Ok(lock) => lock.is_file() && lock.len() == 0,
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => false,
+        Err(other) => return Err(other),
+    };
+    Ok(!untouched || is_there(&dir.started_file())? || is_there(&dir.agent_file())?)
 }
 
 /// Reads what the shim said last when it started; what cannot be read is as good as not said.

@@ -1,9 +1,7 @@
 //! The request to stop a spawn: a file, so that it also reaches a shim in a container or one that has not started yet.
 
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::directory::{SpawnDir, private, replace_json};
@@ -31,8 +29,7 @@ pub fn request_stop(dir: &SpawnDir, request: &StopRequest) -> io::Result<()> {
 
 /// Makes a living shim look. Without one the bell has no listener, and the file waits for the shim that comes.
 fn ring(dir: &SpawnDir) -> io::Result<()> {
-    let no_wait = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-    match private().write(true).custom_flags(no_wait).open(dir.bell_file()) {
+    match private().write(true).open(dir.bell_file()) {
         Ok(mut bell) => match bell.write(&[1]) {
             Ok(_) => Ok(()),
             // A full pipe has rung already; a broken one had a listener that has just ended.

@@ -84,6 +84,7 @@ pub(super) fn step(
         cwd: project.root().to_owned(),
         stdin: Stdin::Prompt(prompt.into_bytes()),
         limits: agent_limits(house, context.settings),
+        needed_by: Some(project.layout().run(home).inflight()),
     };
     let inflight = Inflight {
         journal_count: entries.len(),
@@ -131,6 +132,7 @@ pub(super) fn proof(
         cwd: project.root().to_owned(),
         stdin: Stdin::Null,
         limits: Limits { wall_ms: settings.proof_timeout_ms, ..Limits::default() },
+        needed_by: Some(run.inflight()),
     };
     let task = Task::Proof(ProofTask { proving, policy: settings.proof_policy });
     // A proof always runs where the project is (`proofLocus` comes with the remote runtime).

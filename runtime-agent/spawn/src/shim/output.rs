@@ -122,6 +122,7 @@ mod tests {
             cwd: "/".into(),
             stdin: Stdin::Null,
             limits: Limits::default(),
+            needed_by: None,
         };
         let dir = SpawnDir::create(root.path(), &request).unwrap();
         let spool = Spool::create(&dir, limit).unwrap();

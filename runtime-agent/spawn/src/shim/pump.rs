@@ -4,18 +4,17 @@
 use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::OFlags;
 use rustix::io::ioctl_fionbio;
 use rustix::process::Signal;
 
 use super::output::Spool;
+use super::while_doing;
 use crate::directory::{SpawnDir, private, read_json};
 use crate::spool::{LONGEST_FRAME, Stream};
 use crate::stop::StopRequest;
@@ -57,11 +56,12 @@ impl Pump {
         for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::CHILD] {
             signal_hook::low_level::pipe::register(signal.as_raw(), sender.try_clone()?)?;
         }
-        // A file that may not grow any more is an error to handle, not a reason to die.
-        signal_hook::flag::register(Signal::XFSZ.as_raw(), Arc::default())?;
         // Opened for both, so that it neither blocks nor ever comes to an end.
-        let no_wait = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-        let bell = private().read(true).write(true).custom_flags(no_wait).open(dir.bell_file())?;
+        let bell = private()
+            .read(true)
+            .write(true)
+            .open(dir.bell_file())
+            .map_err(while_doing("cannot open the bell"))?;
         let mut pump = Self {
             dir: dir.clone(),
             spool,

@@ -13,12 +13,14 @@ use super::agent::{self, Agent, Exit, Streams};
 use super::limits::{Deadline, next_deadline};
 use super::output::{Spool, Trouble};
 use super::pump::Pump;
+use super::while_doing;
 use crate::cgroup::{Layout, Leaf, OomCounter};
 use crate::directory::{FORMAT, SpawnDir, read_json, replace_json};
 use crate::hunt::hunt;
+use crate::lock::Held;
 use crate::process::{boot_id, look, own_children, pid_namespace};
 use crate::quarry::{Quarry, Seeker};
-use crate::record::{End, ExitRecord, Fate, Leader, MOST_STRAYS, NotStarted, Stray, Usage};
+use crate::record::{End, ExitRecord, Fate, Leader, MOST_STRAYS, NotStarted, Output, Stray, Usage};
 use crate::request::StoredRequest;
 use crate::spool::Stream;
 use crate::standing::{ProcessName, Started};
@@ -38,6 +40,7 @@ const SIGKILL: i32 = 9;
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     dir: &'a SpawnDir,
+    lock: &'a Held,
     request: Option<StoredRequest>,
     pump: Pump,
     started: Started,
@@ -66,11 +69,12 @@ enum Cause {
 
 impl<'a> Session<'a> {
     /// Makes ready what must be there before the agent.
-    pub(super) fn begin(dir: &'a SpawnDir) -> io::Result<Self> {
+    pub(super) fn begin(dir: &'a SpawnDir, lock: &'a Held) -> io::Result<Self> {
         let began = Instant::now();
         let request = read_json::<StoredRequest>(&dir.request_file()).unwrap_or_default();
         let limit = request.as_ref().and_then(|request| request.limits.output_bytes);
-        let pump = Pump::new(dir, Spool::create(dir, limit)?)?;
+        let spool = Spool::create(dir, limit).map_err(while_doing("cannot make the spool"))?;
+        let pump = Pump::new(dir, spool)?;
         let own = std::process::id().cast_signed();
         let start_time = look(own).map_or(0, |process| process.start_time);
         let started = Started {
@@ -84,6 +88,7 @@ impl<'a> Session<'a> {
         };
         Ok(Self {
             dir,
+            lock,
             request,
             pump,
             started,
@@ -129,9 +134,11 @@ impl<'a> Session<'a> {
             return Err(End::Stopped { by: stop.by, leader: Leader::NeverRan });
         }
         // From here on the spawn counts as started, whatever happens.
-        replace_json(&self.dir.started_file(), &self.started).map_err(|error| {
-            refused(NotStarted::Refused, &format!("cannot write that it starts: {error}"))
-        })?;
+        replace_json(&self.dir.started_file(), &self.started)
+            .and_then(|()| self.lock.note_start())
+            .map_err(|error| {
+                refused(NotStarted::Refused, &format!("cannot write that it starts: {error}"))
+            })?;
         self.began = Instant::now();
         self.adoption = Adoption::DueAt(self.began + ADOPT_AFTER);
         let (agent, streams) = agent::start(self.dir, request)?;
@@ -322,6 +329,25 @@ impl<'a> Session<'a> {
             strays,
             leftover,
             notes: std::mem::take(&mut self.notes),
+        }
+    }
+}
+
+impl ExitRecord {
+    /// Says of a spawn that the shim could not even begin with it.
+    pub(super) fn of_no_start(why: &io::Error) -> Self {
+        let now = now_ms();
+        Self {
+            format: FORMAT,
+            end: refused(NotStarted::Refused, &why.to_string()),
+            started_at: now,
+            ended_at: now,
+            awake_ms: 0,
+            usage: Usage::default(),
+            output: Output::default(),
+            strays: Vec::new(),
+            leftover: Vec::new(),
+            notes: Vec::new(),
         }
     }
 }

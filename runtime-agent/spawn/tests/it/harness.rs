@@ -51,6 +51,11 @@ impl Place {
         self.command(&["/bin/sh", "-c", script])
     }
 
+    /// Asks for a shell command that knows its spawn's folder as `$D`.
+    pub(crate) fn in_folder(&self, script: &str) -> Request {
+        self.shell(&format!("D='{}'/\"$RATCHET_SPAWN_ID\"; {script}", self.root().display()))
+    }
+
     pub(crate) fn command(&self, words: &[&str]) -> Request {
         Request {
             id: self.id(""),
@@ -58,6 +63,7 @@ impl Place {
             cwd: self.path().to_owned(),
             stdin: Stdin::Null,
             limits: Limits::default(),
+            needed_by: None,
         }
     }
 

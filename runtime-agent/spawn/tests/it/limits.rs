@@ -80,3 +80,17 @@ async fn a_file_system_that_takes_no_more_ends_the_agent_and_is_told() {
     assert_eq!(outcome.stdout.len() as u64, outcome.record.output.stdout_bytes);
     assert!(shim.wait().success());
 }
+
+#[test]
+fn a_file_system_that_takes_nothing_at_all_is_an_error_and_not_the_end_of_the_shim() {
+    let place = Place::new();
+    let dir = place.create(&place.shell("echo ran > ran"));
+    let mut limited: Vec<std::ffi::OsString> =
+        ["/bin/sh", "-c", "ulimit -f 0; exec \"$0\" \"$@\""].map(Into::into).to_vec();
+    limited.extend(crate::harness::shim_command());
+    let mut shim = crate::harness::start_with(&dir, &limited, crate::harness::environment());
+    assert_eq!(shim.wait().code(), Some(70));
+    assert!(!place.path().join("ran").exists());
+    // Nobody has started it, so it may be given up and asked for again.
+    assert_eq!(ratchet_spawn::abandon(&dir).unwrap(), ratchet_spawn::Standing::Abandoned);
+}

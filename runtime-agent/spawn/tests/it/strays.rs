@@ -174,3 +174,29 @@ async fn another_spawns_processes_are_left_alone() {
     .unwrap();
     outcome(&other).await;
 }
+
+#[tokio::test]
+async fn the_strays_of_a_spawn_whose_files_are_damaged_are_ended_too() {
+    for damage in [
+        "rm $D/request.json",
+        "rm -rf $D/*",
+        "echo x > $D/exit.json",
+        "rm $D/started.json $D/agent.json",
+        "for f in started agent; do echo '{\"shim\":1}' > $D/$f.json; done",
+    ] {
+        let place = Place::new();
+        let script =
+            format!("{DAEMON} until [ -e $D/agent.json ]; do :; done; {damage}; kill -9 $PPID");
+        let dir = place.create(&place.in_folder(&script));
+        let mut shim = start(&dir);
+        let mut attachment = Attachment::open(&dir, Position::START).unwrap();
+        let (_, last) = rest(&mut attachment).await;
+        assert!(matches!(last, Event::Lost(Lost::Damaged | Lost::ShimDied)), "{damage}: {last:?}");
+        shim.wait();
+        let daemon = pids(&place.path().join("daemon"))[0];
+        assert!(is_alive(daemon), "{damage}");
+        let ended = end_strays(&dir).unwrap();
+        assert!(ended.iter().any(|stray| stray.pid == daemon), "{damage}: {ended:?}");
+        assert!(!is_alive(daemon), "{damage}");
+    }
+}

@@ -78,3 +78,38 @@ fn a_root_that_is_not_there_holds_nothing() {
     let swept = sweep(&place.root(), tomorrow(), &EVERYTHING, &BTreeSet::new()).unwrap();
     assert_eq!((swept.removed.len(), swept.left_bytes), (0, 0));
 }
+
+#[tokio::test]
+async fn what_somebody_still_needs_is_never_swept() {
+    let place = Place::new();
+    let needed_by = place.path().join("inflight.json");
+    let mut request = place.shell("echo output");
+    request.needed_by = Some(needed_by.clone());
+    place.run(&request).await;
+    let nothing = Keep { max_age: Some(Duration::ZERO), max_total_bytes: Some(0) };
+    let sweep = || sweep(&place.root(), tomorrow(), &nothing, &BTreeSet::new()).unwrap().removed;
+    // It names the spawn somewhere in the first mebibyte.
+    std::fs::write(&needed_by, format!("{{\"spawn\":\"{}\"}}", request.id)).unwrap();
+    assert_eq!(sweep(), []);
+    let far = |blanks: usize| " ".repeat(blanks) + request.id.as_str();
+    std::fs::write(&needed_by, far((1 << 20) - request.id.as_str().len())).unwrap();
+    assert_eq!(sweep(), []);
+    std::fs::write(&needed_by, far(1 << 20)).unwrap();
+    assert_eq!(sweep(), std::slice::from_ref(&request.id));
+}
+
+#[tokio::test]
+async fn what_nobody_needs_any_more_is_swept() {
+    let place = Place::new();
+    let mut request = place.shell("echo output");
+    request.needed_by = Some(place.path().join("inflight.json"));
+    let sweep = || sweep(&place.root(), tomorrow(), &EVERYTHING, &BTreeSet::new()).unwrap().removed;
+    for (name, content) in [("gone", None), ("another", Some("{\"spawn\":\"another\"}"))] {
+        request.id = place.id(name);
+        place.run(&request).await;
+        if let Some(content) = content {
+            std::fs::write(place.path().join("inflight.json"), content).unwrap();
+        }
+        assert_eq!(sweep(), std::slice::from_ref(&request.id));
+    }
+}
