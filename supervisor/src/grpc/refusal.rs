@@ -82,9 +82,11 @@ fn grpc_code(error: &Error) -> Code {
         | Error::NoProject { .. }
         | Error::NothingRuns { .. }
         | Error::Spawns(_) => Code::NotFound,
-        Error::ManyBatches { .. } | Error::BadBatchName { .. } | Error::Set(_) => {
-            Code::InvalidArgument
-        }
+        Error::ManyBatches { .. }
+        | Error::BadBatchName { .. }
+        | Error::BadChangeName { .. }
+        | Error::Set(_) => Code::InvalidArgument,
+        Error::PersonNeeded { .. } => Code::PermissionDenied,
         Error::BatchExists { .. } | Error::ArchiveExists { .. } => Code::AlreadyExists,
         Error::Busy => Code::ResourceExhausted,
         Error::Closing => Code::Unavailable,

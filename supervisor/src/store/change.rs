@@ -43,8 +43,9 @@ pub fn facts<'a>(
 /// Fails if `.ratchet/changes` is there and cannot be read.
 pub fn names(layout: &Layout) -> Result<Vec<ChangeName>, FileError> {
     let names = names_in(&layout.changes())?;
-    let change =
-        |name: String| ChangeName::parse(&name).ok().filter(|name| name.as_str() != super::layout::ARCHIVE);
+    let change = |name: String| {
+        ChangeName::parse(&name).ok().filter(|name| name.as_str() != super::layout::ARCHIVE)
+    };
     Ok(names.into_iter().filter_map(change).collect())
 }
 

@@ -111,10 +111,9 @@ fn a_proof_that_keeps_its_gate_shut_says_how_it_runs_again() {
     let proof = |pass, end| {
         let finding = judged_proof(pass, &end, b"");
         let record = finding.record(&proving.phase, ProofPolicy::HardGate);
-        match ApplyReport::proof(&proving, &record).of_batch(&failed.0.batch) {
-            ApplyReport::Proof(proof) => proof.hint,
-            other => panic!("{other:?}"),
-        }
+        let report = ApplyReport::proof(&proving, &record).of_batch(&failed.0.batch);
+        let ApplyReport::Proof(proof) = report else { panic!("{report:?}") };
+        proof.hint
     };
     assert_eq!(proof("exit 0", SessionEnd::Exited(4)).as_deref(), Some(hint));
     assert_eq!(proof("exit 0", SessionEnd::Exited(0)), None);
