@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use rustix::fs::inotify::WatchFlags;
 
-use crate::watch::{News, Watch};
+use crate::watch::{Entries, News, Watch};
 
 /// Whatever can change what a folder's files say. Reading is no news.
 const CHANGES: WatchFlags = WatchFlags::CREATE
@@ -42,7 +42,7 @@ impl Folders {
     pub fn listen_to(&mut self, folders: Vec<PathBuf>) -> io::Result<()> {
         let mut now = BTreeMap::new();
         for folder in folders {
-            match self.watch.listen(&folder, CHANGES, News::Anything) {
+            match self.watch.listen(&folder, CHANGES, News::Anything, Entries::All) {
                 Ok(number) => {
                     now.insert(folder, number);
                 }

@@ -92,3 +92,77 @@ impl<Key: Ord + Clone, Child: Actor> Brood<Key, Child> {
         self.children.iter().map(|(key, entry)| (key, &entry.actor))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+
+    use kameo::actor::Spawn as _;
+    use kameo::mailbox;
+    use kameo::message::Context;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Says when it has begun a piece, and goes on when it may.
+    struct Child {
+        begun: Arc<Notify>,
+        may: Arc<Notify>,
+    }
+
+    impl Actor for Child {
+        type Args = Self;
+        type Error = Infallible;
+
+        async fn on_start(args: Self, _me: ActorRef<Self>) -> Result<Self, Infallible> {
+            Ok(args)
+        }
+    }
+
+    impl Message<u32> for Child {
+        type Reply = ();
+
+        async fn handle(&mut self, _piece: u32, _ctx: &mut Context<Self, ()>) {
+            self.begun.notify_one();
+            self.may.notified().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_mailbox_gives_the_work_back_and_an_idle_child_is_let_go_of() {
+        let (begun, may) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let args = Child { begun: Arc::clone(&begun), may: Arc::clone(&may) };
+        let child = Child::spawn_with_mailbox(args, mailbox::bounded(1));
+        let who = child.id();
+        child.wait_for_startup().await;
+        let mut brood = Brood::new();
+        brood.adopt("key", child);
+        assert!(brood.hand(&"key", 1).is_ok());
+        begun.notified().await;
+        assert!(brood.hand(&"key", 2).is_ok(), "it waits in the mailbox");
+        assert!(matches!(brood.hand(&"key", 3), Err(Undelivered::Full(3))));
+
+        brood.settle(&"key", who, 1);
+        assert!(brood.living(&"key").is_some(), "a piece is pending");
+        brood.settle(&"other", who, 1);
+        brood.settle(&"key", who, 1);
+        assert!(brood.living(&"key").is_none());
+        may.notify_one();
+    }
+
+    #[tokio::test]
+    async fn a_dead_child_leaves_its_key_and_its_pending_work() {
+        let args = Child { begun: Arc::default(), may: Arc::default() };
+        let child = Child::spawn(args);
+        let who = child.id();
+        let mut brood = Brood::new();
+        brood.adopt(7, child.clone());
+        assert!(brood.hand(&7, 1).is_ok());
+        child.kill();
+        child.wait_for_shutdown().await;
+        assert!(matches!(brood.hand(&7, 2), Err(Undelivered::Gone(2))));
+        assert_eq!(brood.bury(who), Some((7, 1)));
+        assert_eq!(brood.bury(who), None);
+    }
+}

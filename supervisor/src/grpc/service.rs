@@ -222,13 +222,15 @@ impl SupervisorService for Service {
         let wire::CancelRequest { project, batch } = request.into_inner();
         let (project, batch) = self.batch(who, project, &batch).await?;
         let looked = (project.clone(), batch.clone());
-        let stopped = off_the_loop(move || looked.0.cancel(&looked.1)).await?;
-        let Some((inflight, dir)) = stopped else {
-            // It may be waiting for room, where nothing of it can be seen from outside.
-            let home = RunHome::Batch(batch);
-            self.supervisor.stop_step(project.root(), home, StopReason::Cancel).await;
+        let running = off_the_loop(move || looked.0.running(&looked.1)).await?;
+        // One that waits for room here is called off; nobody outside could do that.
+        let home = RunHome::Batch(batch.clone());
+        self.supervisor.stop_step(project.root(), home, StopReason::Cancel).await;
+        let Some((inflight, dir)) = running else {
             return Ok(Response::new(wire::CancelResponse { stopped: None }));
         };
+        // One that another process watches is asked through its directory.
+        off_the_loop(move || project.cancel(&batch)).await?;
         end_of(&dir).await?;
         Ok(Response::new(wire::CancelResponse { stopped: Some(inflight.into_wire()) }))
     }
