@@ -88,8 +88,13 @@ mod tests {
         fs::write(base.path().join("later/file"), "x").unwrap();
         ears.news().await;
         ears.listen_to(vec![base.path().join("later")]).unwrap();
+        // The kernel may tell of one write in two pieces.
+        while heard(&ears).await {}
         fs::write(base.path().join("elsewhere"), "x").unwrap();
-        let heard = tokio::time::timeout(Duration::from_millis(50), ears.news()).await;
-        assert!(heard.is_err(), "a folder that is listened to no more");
+        assert!(!heard(&ears).await, "a folder that is listened to no more");
+    }
+
+    async fn heard(ears: &Folders) -> bool {
+        tokio::time::timeout(Duration::from_millis(50), ears.news()).await.is_ok()
     }
 }

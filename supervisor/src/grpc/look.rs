@@ -10,8 +10,8 @@ use tonic::Status;
 
 use super::convert::IntoWire as _;
 use super::feed::Queue;
-use super::refusal::{detail, leaving};
-use crate::error::{Error, with_causes};
+use super::refusal::{deaf, detail, leaving};
+use crate::error::Error;
 use crate::event::StepEvent;
 use crate::follow::{self, Start};
 use crate::news;
@@ -107,8 +107,4 @@ pub(super) async fn attach(
             return;
         }
     }
-}
-
-fn deaf(error: &std::io::Error) -> Status {
-    Status::resource_exhausted(format!("changes cannot be heard of: {}", with_causes(error)))
 }

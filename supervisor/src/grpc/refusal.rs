@@ -63,6 +63,20 @@ pub(super) fn leaving() -> Status {
     )
 }
 
+/// Says that the kernel will not tell of changes.
+pub(super) fn deaf(error: &std::io::Error) -> Status {
+    let detail = ErrorDetail {
+        code: "cannot-watch".to_owned(),
+        message: "changes of the project's files cannot be heard of".to_owned(),
+        causes: vec![error.to_string()],
+        help: Some(
+            "ask for the status instead; if the limit is reached, raise fs.inotify.max_user_watches"
+                .to_owned(),
+        ),
+    };
+    to_status(Code::ResourceExhausted, &detail)
+}
+
 fn plain(grpc: Code, code: &str, message: &str, help: &str) -> Status {
     let detail = ErrorDetail {
         code: code.to_owned(),

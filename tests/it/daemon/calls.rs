@@ -293,22 +293,20 @@ fn a_supervisor_that_is_asked_to_drain_waits_for_its_steps_and_begins_none() {
         Action::WaitFor { path: "go".to_owned() },
         Action::Plan { change: None, tasks: 1 },
     ]));
-    let told = hosted.call(async {
+    hosted.call(async {
         let mut client = connect(&env).await;
         let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        let heard = tokio::spawn(hear(answers.into_inner()));
+        tokio::spawn(hear(answers.into_inner()));
         tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
         let request = wire::StopRequest { mode: wire::StopMode::Drain.into(), drain_ms: 0 };
         let active = client.stop(marked(request)).await.unwrap().into_inner().active;
         assert_eq!(active.len(), 1);
         let refused = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap_err();
         assert_eq!(code(&refused), "supervisor-stopping");
-        heard
     });
     env.write("go", "");
     hosted.end(Ending::Drain(None));
     let outcome = env.journal("shop");
     assert_eq!(outcome.len(), 1, "{outcome:#?}");
-    drop(told);
     assert!(!socket(&env).exists());
 }

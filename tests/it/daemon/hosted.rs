@@ -1,6 +1,8 @@
 //! A supervisor in this process, for one world, and calls to it. Ending its runtime is as good as killing it: nothing is
 //! told to anybody, and what it was about to write is not written.
 
+#![expect(clippy::unwrap_used, reason = "all of this is a test's")]
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
