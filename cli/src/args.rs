@@ -155,6 +155,12 @@ pub(crate) struct Stepping {
     #[arg(long)]
     pub(crate) allow_agent_override: bool,
 
+    /// Start an agent although it has reached its usage limit
+    ///
+    /// Without this flag an agent that said when its limit resets is not started before.
+    #[arg(long)]
+    pub(crate) ignore_limit: bool,
+
     /// Say by the exit code how the step ended
     ///
     /// 0 advanced or passed, 10 blocked, 11 awaiting approval, 12 nothing ready, 13 proof-of-work failed. Without this

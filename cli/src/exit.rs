@@ -61,7 +61,7 @@ impl Exit {
             ApplyReport::Parked(parked) => Self::of_park(parked.first.kind),
             ApplyReport::NothingReady(nothing) => match nothing.why {
                 Idle::FailedProof { .. } => Self::ProofFailed,
-                Idle::Done | Idle::NothingReady => Self::NothingReady,
+                Idle::Done | Idle::OverBudget(_) | Idle::NothingReady => Self::NothingReady,
             },
             ApplyReport::Proof(proof) if proof.gate_passed => Self::Success,
             ApplyReport::Proof(_) => Self::ProofFailed,
@@ -120,6 +120,8 @@ mod tests {
                 reason: "why".into(),
                 transition: StepKind::Apply,
                 retry: false,
+                cause: None,
+                retry_at: None,
             };
             let halt = Halt { key, park: park.at(Timestamp::from_unix_ms(0)) };
             Exit::of_report(&ApplyReport::parked(&[halt]).unwrap())

@@ -47,6 +47,7 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(argv: &[OsString]) -> Exit {
+    signals::outlive_full_files();
     match parse(argv) {
         Ok(cli) => {
             let ui = if cli.no_color { Ui::plain() } else { Ui::detect() };

@@ -8,4 +8,5 @@ pub(crate) mod page;
 pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod step;
+pub(crate) mod usage;
 pub(crate) mod view;

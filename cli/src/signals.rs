@@ -3,8 +3,15 @@
 //! What asking means is the command's: it stops a step, or only ends the following of one.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
+
+/// Has a file that may not grow any more (`ulimit -f`) be an error that says so, not a reason to die.
+pub(crate) fn outlive_full_files() {
+    // A process that may not even say so goes on as before.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
 
 /// A signal that asks the process to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

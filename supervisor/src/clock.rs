@@ -1,5 +1,6 @@
-//! The only place that asks the time. Everybody else is handed a [`Clock`] or a [`Timestamp`].
+//! The only place that asks the time and the zone. Everybody else is handed a [`Clock`] or a [`Timestamp`].
 
+use jiff::tz::TimeZone;
 use ratchet_engine::time::Timestamp;
 
 /// Tells the time.
@@ -21,6 +22,12 @@ impl Clock {
             Self::Fixed(time) => time,
         }
     }
+}
+
+/// Returns the zone that programs of this user take for local time.
+#[must_use]
+pub fn local_zone() -> TimeZone {
+    TimeZone::system()
 }
 
 fn system_now() -> Timestamp {

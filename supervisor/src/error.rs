@@ -384,7 +384,10 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
 
 fn file_code(error: &FileError) -> &'static str {
     match error {
-        FileError::WrongKind { .. } | FileError::LeadsNowhere { .. } => "file-of-wrong-kind",
+        FileError::WrongKind { .. } | FileError::LeadsNowhere { .. } | FileError::Link { .. } => {
+            "file-of-wrong-kind"
+        }
+        FileError::TooLarge { .. } => "file-too-large",
         FileError::Denied { .. } => "permission-denied",
         FileError::ReadOnly { .. } => "read-only",
         FileError::Full { .. } => "disk-full",

@@ -7,6 +7,7 @@ mod standalone;
 use ratchet_engine::decide::{self, Idle, Plan};
 use ratchet_engine::report::ApplyReport;
 use ratchet_engine::snapshot::Snapshot;
+use ratchet_engine::usage::budget;
 
 use crate::actor::message::Report;
 use crate::error::Error;
@@ -15,23 +16,32 @@ use crate::fault::{self, Point};
 use crate::house::House;
 use crate::order::Order;
 use crate::record;
-use crate::request::{ApplyRequest, ChangeStepRequest};
+use crate::request::{ApplyRequest, ChangeStepRequest, LimitPolicy};
 use crate::store::check::check_run_dir;
 use crate::store::layout::RunHome;
 
 /// What a plan comes to.
 pub(crate) enum Act {
     /// Nothing to start; this is the answer.
-    Report(Report),
+    Report(Box<Report>),
     /// One command to start.
     Spawn(Box<Order>),
+}
+
+impl Act {
+    fn report(report: Report) -> Self {
+        Self::Report(Box::new(report))
+    }
 }
 
 /// Gathers and decides for a batch, then works out the act.
 pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Result<Act, Error> {
     check_run_dir(&house.project.layout().run(home))?;
     let environment = house.project.environment();
-    let snapshot = house.project.snapshot(&request.batch, request.escalation)?;
+    let mut snapshot = house.project.snapshot(&request.batch, request.escalation)?;
+    if request.limits == LimitPolicy::Ignored {
+        snapshot.parks.retain(|_, park| !park.waits_for_a_moment());
+    }
     fault::at(Point::Gathered, environment);
     let plan = decide::decide(&snapshot)
         .map_err(|error| Error::Dag { batch: request.batch.clone(), error })?;
@@ -39,7 +49,11 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
     let settings = &snapshot.settings;
     match plan {
         Plan::Spawn(step) => {
-            let context = intend::Context { settings, consent: request.agent_override };
+            let context = intend::Context {
+                settings,
+                consent: request.agent_override,
+                limits: request.limits,
+            };
             match intend::step(house, home, *step, &context)? {
                 Ok(mut order) => {
                     order.notices.extend(doubts(house, &snapshot));
@@ -47,7 +61,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
                 }
                 Err(result) => {
                     record::refused(house, home, &result)?;
-                    Ok(Act::Report(Report::Applied(ApplyReport::Step(result))))
+                    Ok(Act::report(Report::Applied(ApplyReport::Step(result))))
                 }
             }
         }
@@ -59,18 +73,19 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         Plan::Parked(halts) => {
             let report = ApplyReport::parked(&halts)
                 .unwrap_or_else(|| ApplyReport::idle(&Idle::NothingReady));
-            Ok(Act::Report(Report::Applied(report)))
+            Ok(Act::report(Report::Applied(report)))
         }
-        Plan::Idle(idle) => Ok(Act::Report(Report::Applied(ApplyReport::idle(&idle)))),
+        Plan::Idle(idle) => Ok(Act::report(Report::Applied(ApplyReport::idle(&idle)))),
     }
 }
 
-/// Tells what `validate` would refuse in the manifest, and which plans cannot be read.
+/// Tells what `validate` would refuse in the manifest, which plans cannot be read, and what a budget cannot see.
 fn doubts(house: &House, snapshot: &Snapshot) -> Vec<Notice> {
     let manifest = snapshot.manifest.doubts.iter().map(|doubt| format!("batch.yaml: {doubt}"));
     let plans = house.project.plan_warnings(snapshot);
+    let budget = budget::blind_spot(&snapshot.settings, &snapshot.usage);
     let warning = |text| Notice { level: NoticeLevel::Warning, text };
-    manifest.chain(plans).map(warning).collect()
+    manifest.chain(plans).chain(budget).map(warning).collect()
 }
 
 /// Works out the act for one forced transition of a change on its own.
@@ -82,14 +97,18 @@ pub(crate) fn forced(
     check_run_dir(&house.project.layout().run(home))?;
     let ready = match standalone::prepare(house, home, request)? {
         standalone::Prepared::Ready(ready) => ready,
-        standalone::Prepared::Parked(result) => return Ok(Act::Report(Report::Stepped(result))),
+        standalone::Prepared::Parked(result) => return Ok(Act::report(Report::Stepped(*result))),
     };
-    let context = intend::Context { settings: &ready.settings, consent: request.agent_override };
+    let context = intend::Context {
+        settings: &ready.settings,
+        consent: request.agent_override,
+        limits: request.limits,
+    };
     match intend::step(house, home, ready.step, &context)? {
         Ok(order) => Ok(Act::Spawn(Box::new(order))),
         Err(result) => {
             record::refused(house, home, &result)?;
-            Ok(Act::Report(Report::Stepped(result)))
+            Ok(Act::report(Report::Stepped(result)))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ratchet_engine::change::ChangeFacts;
 use ratchet_engine::manifest::Manifest;
-use ratchet_engine::name::BatchName;
+use ratchet_engine::name::{AgentName, BatchName};
 use ratchet_engine::permission::{Escalation, Posture};
 use ratchet_engine::settings::{Assignment, Settings, parse_assignment, resolve};
 use ratchet_engine::snapshot::Snapshot;
@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::store::layout::{self, Layout, RATCHET_DIR};
+use crate::store::limits::Limits;
 use crate::store::manifest::{self, ReadError};
 use crate::store::{change, settings, snapshot};
 
@@ -205,7 +206,23 @@ impl Project {
     pub fn snapshot(&self, batch: &BatchName, escalation: Escalation) -> Result<Snapshot, Error> {
         let manifest = self.manifest(batch)?;
         let settings = self.settings_over(Some(&manifest), escalation)?;
-        Ok(snapshot::gather(&self.layout, batch, manifest, settings)?)
+        Ok(snapshot::gather(&self.layout, batch, manifest, settings, self.now())?)
+    }
+
+    /// Says until when an agent is out of use, because it hit its usage limit.
+    ///
+    /// # Errors
+    /// Fails if what was noted is there and cannot be read.
+    pub fn limited_until(&self, agent: &AgentName) -> Result<Option<Timestamp>, Error> {
+        match self.limits() {
+            Some(limits) => Ok(limits.until(agent, self.now())?),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the limits that agents have hit; a user without a home has nowhere to keep them.
+    pub(crate) fn limits(&self) -> Option<Limits> {
+        layout::limits_file(&self.environment).map(Limits::at)
     }
 
     /// Derives the status of a batch from facts that were gathered.

@@ -1,13 +1,15 @@
 //! Intent, outcome and everything else a step writes. Each function can be repeated after a crash at any point of it, and
 //! then writes only what is missing.
 
+mod told;
+
 use std::time::Duration;
 
 use ratchet_engine::change::ChangeFacts;
 use ratchet_engine::journal::{Entry, EntryKind};
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{
-    self, BlockedBy, Report as SessionReport, Session, SessionEnd, StepResult, Verdict,
+    self, BlockedBy, Cause, Report as SessionReport, Session, SessionEnd, StepResult, Verdict,
 };
 use ratchet_engine::park::{NewPark, ParkChange, park_after, park_after_alone};
 use ratchet_engine::proof::{Matcher, ProofRecord};
@@ -26,6 +28,7 @@ use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::journal::{self, Writer};
 use crate::store::layout::{RunDir, RunHome};
 use crate::store::run_state::RunState;
+use crate::store::usage::{self, UsageLine};
 use crate::watch::Seen;
 
 /// The workflow schema that a change follows unless its own file says otherwise.
@@ -42,8 +45,11 @@ pub(crate) fn forget(house: &House, home: &RunHome, inflight: &Inflight) -> Resu
 }
 
 /// Parks a step of a batch that was refused before anything was spawned. Nothing is journaled. A step on its own is simply
-/// run again.
+/// run again, and so is one whose agent is out of use for a while: nobody has to answer for that.
 pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Result<(), Error> {
+    if result.cause == Some(Cause::Quota) {
+        return Ok(());
+    }
     match home {
         RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
             let state = RunState::read(writer.run())?;
@@ -81,7 +87,7 @@ pub(crate) fn finish(
     inflight: &Inflight,
     verdict: Verdict,
 ) -> Result<Report, Error> {
-    Ok(reported(home, record_verdict(house, home, inflight, verdict)?))
+    Ok(reported(home, record_verdict(house, home, inflight, verdict, None)?))
 }
 
 fn reported(home: &RunHome, result: StepResult) -> Report {
@@ -99,7 +105,11 @@ fn conclude_step(
     seen: Seen,
 ) -> Result<StepResult, Error> {
     let (after, unstamped) = after(house, task)?;
+    let now = house.project.now();
     let hint = argument_hint(task, &seen);
+    let told = told::told(task, &seen, now);
+    let usage_line = told::usage_line(inflight, task, &seen, now);
+    let forgotten = told::remember_limit(house, task, told.as_ref(), &seen.facts);
     let account = account(task, &seen);
     let session = Session {
         spawn: inflight.spawn.clone(),
@@ -111,14 +121,22 @@ fn conclude_step(
         account,
         stdout: seen.stdout,
         stderr: seen.stderr,
+        told,
         via: task.via,
         model: task.model.clone(),
     };
     let mut verdict = outcome::judge(&task.subject, &session);
-    let notes = inflight.notes.iter().cloned().chain(seen.notes).chain(hint).chain(unstamped);
+    let notes = inflight
+        .notes
+        .iter()
+        .cloned()
+        .chain(seen.notes)
+        .chain(hint)
+        .chain(unstamped)
+        .chain(forgotten);
     verdict.result.notes.extend(notes);
     fault::at(Point::Judged, house.project.environment());
-    record_verdict(house, home, inflight, verdict)
+    record_verdict(house, home, inflight, verdict, usage_line.as_ref())
 }
 
 /// Looks at the change after its step, and gives it its `.ratchet.yaml` if a propose left it without (spec
@@ -140,6 +158,7 @@ fn record_verdict(
     home: &RunHome,
     inflight: &Inflight,
     verdict: Verdict,
+    used: Option<&UsageLine>,
 ) -> Result<StepResult, Error> {
     let Inflight { spawn, started_at, .. } = inflight;
     let change = match home {
@@ -147,6 +166,10 @@ fn record_verdict(
         RunHome::Change(_) => park_after_alone(&verdict),
     };
     journal::with_lock(&run(house, home), |writer| {
+        // Once the verdict is there nobody reads the agent's stream again.
+        if let Some(line) = used {
+            usage::record(writer, line)?;
+        }
         Inflight { verdict: Some(verdict.clone()), ..inflight.clone() }.write(writer)?;
         writer.conclude(spawn, &verdict.entry(house.project.now()))?;
         fault::at(Point::Recorded, house.project.environment());

@@ -18,6 +18,8 @@ pub struct ApplyRequest {
     pub agent_override: OverrideConsent,
     /// What becomes of the step when its caller goes away. Asked only by a supervisor that is another process.
     pub leave: Leave,
+    /// Whether an agent whose usage limit was reached is left alone until it resets.
+    pub limits: LimitPolicy,
 }
 
 /// Asks for one forced transition of a change that belongs to no batch.
@@ -39,6 +41,8 @@ pub struct ChangeStepRequest {
     pub agent_override: OverrideConsent,
     /// What becomes of the step when its caller goes away. Asked only by a supervisor that is another process.
     pub leave: Leave,
+    /// As in [`ApplyRequest`].
+    pub limits: LimitPolicy,
 }
 
 /// Whether the caller gave `--allow-agent-override`.
@@ -58,6 +62,16 @@ pub enum Leave {
     GoesOn,
     /// The caller owns it: it is stopped, and recorded as stopped.
     Stops,
+}
+
+/// What a usage limit that an agent has hit means for the next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LimitPolicy {
+    /// The agent is not started before it resets.
+    #[default]
+    Heeded,
+    /// `--ignore-limit`: it is started all the same.
+    Ignored,
 }
 
 /// Who asked for a step to stop.

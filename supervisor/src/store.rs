@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided here. Reading order: [`layout`] (where), [`mod@file`] (how), [`journal`], [`run_state`] and
 //! [`inflight`] (what has happened), [`lock`] (one step at a time), then the readers that `snapshot` calls once each.
+//! [`limits`] is the one file of a user's own, not of a project.
 
 pub mod approved;
 pub mod change;
@@ -14,6 +15,7 @@ pub mod file;
 pub mod inflight;
 pub mod journal;
 pub mod layout;
+pub mod limits;
 pub mod lock;
 pub mod manifest;
 pub(crate) mod os_lock;
@@ -21,6 +23,7 @@ mod process;
 pub mod run_state;
 pub mod settings;
 pub mod snapshot;
+pub mod usage;
 
 #[cfg(test)]
 mod testing;

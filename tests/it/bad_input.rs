@@ -401,13 +401,15 @@ fn a_plan_that_cannot_be_read_is_warned_about() {
 
 #[test]
 fn no_agent_is_spent_on_a_step_that_could_not_be_recorded() {
-    let dangling = |env: &TestEnv, file: &str| {
-        std::os::unix::fs::symlink("gone/away", env.path(file)).expect("a link")
-    };
-    let folder = |env: &TestEnv, file: &str| fs::create_dir(env.path(file)).expect("a folder");
+    fn dangling(env: &TestEnv, file: &str) {
+        std::os::unix::fs::symlink("gone/away", env.path(file)).expect("a link");
+    }
+    fn folder(env: &TestEnv, file: &str) {
+        fs::create_dir(env.path(file)).expect("a folder");
+    }
+    type Befall = fn(&TestEnv, &str);
     for file in [STATE, JOURNAL, LOCK, INFLIGHT] {
-        let kinds: [&dyn Fn(&TestEnv, &str); 2] = [&dangling, &folder];
-        for befall in kinds {
+        for befall in [dangling as Befall, folder] {
             let env = shop();
             fs::create_dir(env.path(".ratchet/batches/shop/run")).expect("a folder");
             befall(&env, file);

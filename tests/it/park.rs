@@ -25,7 +25,7 @@ fn an_unanswered_question_stops_the_step_and_says_how_to_answer() {
     let stopped = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::honest())).ok();
     let stopped =
         stopped.says("Step 'add-api' did not advance (blocked: which table?).").says("To proceed:");
-    stopped.says("ratchet batch report --change add-api --answer");
+    stopped.says("ratchet batch report shop --change add-api --answer");
     assert_eq!(env.agent_runs(), 1);
 }
 

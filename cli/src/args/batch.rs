@@ -67,8 +67,9 @@ Examples:
 
     /// Run steps until one needs a person, or nothing is left
     #[command(after_long_help = "\
-Halts when a step is blocked, waits for approval, a proof-of-work fails, nothing is ready, or a step that says it is
-complete left nothing behind and would only run again; and says why.
+Halts when a step is blocked, waits for approval, a proof-of-work fails, a budget is used up, nothing is ready, or a step
+that says it is complete left nothing behind and would only run again; and says why. If an agent reaches its usage limit
+and says when that resets, waits until then and goes on.
 
 Examples:
   ratchet batch run shop
@@ -210,6 +211,9 @@ pub(crate) struct Run {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub(crate) max_steps: Option<u32>,
+    /// Halt when an agent reaches its usage limit, instead of waiting until it resets
+    #[arg(long)]
+    pub(crate) no_wait: bool,
     #[command(flatten)]
     pub(crate) raise: Raise,
     #[command(flatten)]

@@ -9,13 +9,14 @@ mod first_run;
 pub(crate) mod list;
 mod log;
 pub(super) mod new;
+mod pause;
 mod rerun_proof;
 mod run;
 mod running;
 mod status;
 mod view;
 
-pub(super) use apply::{consent, draw_park};
+pub(super) use apply::{consent, draw_park, limits};
 
 use super::{Ended, report};
 use crate::args::batch::Batch;

@@ -9,7 +9,7 @@ use ratchet_supervisor::project::verb::Readiness;
 use ratchet_supervisor::request::{ChangeStepRequest, Leave};
 use ratchet_supervisor::store::layout::RunHome;
 
-use super::batch::{consent, draw_park};
+use super::batch::{consent, draw_park, limits};
 use super::{Ended, failed, open_configured, parsed, stage};
 use crate::args::change::{AgentRun, Move, Propose};
 use crate::exit::{CodeStyle, Exit};
@@ -68,6 +68,7 @@ fn request(
         readiness,
         agent_override: consent(run.stepping),
         leave: Leave::GoesOn,
+        limits: limits(run.stepping),
     }
 }
 

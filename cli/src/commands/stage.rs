@@ -2,17 +2,22 @@
 //!
 //! Behaviour does not belong here. Commands that run no step never come here, so they start no thread.
 
+mod wait;
+
 use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::time::Duration;
 
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
+use ratchet_supervisor::clock::Clock;
 use ratchet_supervisor::event::{EVENT_BACKLOG, EventSink};
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, ChangeStepRequest, StopReason};
 use ratchet_supervisor::{Options, Supervisor};
 use tokio::sync::mpsc;
+
+pub(crate) use self::wait::Waited;
 
 use super::failed;
 use crate::SHIM;
@@ -39,6 +44,7 @@ pub(crate) struct Stage {
     ui: Ui,
     format: Format,
     told: Told,
+    clock: Clock,
 }
 
 /// Starts the supervisor, has `play` use it, and ends it. Returns what `play` returns, and the signal if one came.
@@ -57,9 +63,11 @@ pub(crate) fn play<T>(
         .map_err(|error| Failure::from_error(&error))?;
     runtime.block_on(async {
         let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
+        let clock = project.clock();
         let supervisor = Supervisor::start(options);
         let told = Told::default();
-        let mut stage = Stage { supervisor, project, signals, asked: None, ui, format, told };
+        let mut stage =
+            Stage { supervisor, project, signals, asked: None, ui, format, told, clock };
         let played = play(&mut stage).await;
         let asked = stage.asked;
         played.map(|answer| (answer, asked))

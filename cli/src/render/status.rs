@@ -11,6 +11,7 @@ use ratchet_engine::status::{
 
 use super::bar::percent;
 use super::page::{Page, Tone};
+use super::usage::{figures, used};
 use ratchet_engine::shell::quoted;
 
 /// Draws a batch's status.
@@ -18,9 +19,11 @@ pub(crate) fn status(page: &mut Page, batch: &BatchStatus) {
     page.tone(Tone::Heading, format_args!("Batch: {}", batch.name)).end();
     if batch.change_count == 0 {
         no_changes(page, batch);
+        used(page, batch);
         return;
     }
     summary(page, batch);
+    used(page, batch);
     for phase in &batch.phases {
         page.gap();
         self::phase(page, batch, phase);
@@ -98,6 +101,9 @@ fn change(page: &mut Page, batch: &BatchName, change: &ChangeStatus) {
     if !change.blocked_by.is_empty() {
         page.tone(Tone::Warn, format_args!("  blocked by {}", names(&change.blocked_by)));
     }
+    if let Some(tally) = &change.usage {
+        page.tone(Tone::Dim, format_args!("  {}", figures(tally)));
+    }
     page.end();
     if let Some(park) = &change.parked {
         parked(page, batch, &StepKey::of_change(&change.name), park);
@@ -116,6 +122,12 @@ pub(crate) fn parked(page: &mut Page, batch: &BatchName, key: &StepKey, park: &P
     match (park.kind, &park.answer, &park.feedback, park.approved) {
         (ParkKind::Blocked, Some(answer), _, _) => {
             page.tone(Tone::Good, "answered: ").put(indented(answer));
+        }
+        (ParkKind::Blocked, None, _, _) if park.retry_at.is_some() => {
+            let at = park.retry_at.map(|at| at.to_string()).unwrap_or_default();
+            let batch = quoted(batch.as_str());
+            page.tone(Tone::Dim, format_args!("goes on by itself from {at} on; at once: "));
+            page.tone(Tone::Dim, format_args!("ratchet batch apply {batch} --ignore-limit"));
         }
         (ParkKind::Blocked, None, _, _) if park.retry => {
             let batch = quoted(batch.as_str());

@@ -2,9 +2,12 @@
 
 use ratchet_engine::outcome::{StepResult, StepState};
 use ratchet_engine::park::{Park, Standing};
-use ratchet_engine::report::{ApplyReport, Channel, ParkedReport, ProofReport, Waiting, hint};
+use ratchet_engine::report::{
+    ApplyReport, Channel, ParkedReport, ProofReport, Waiting, hint, wait_hint,
+};
 use ratchet_engine::settings::ProofPolicy;
 use ratchet_engine::shell::quoted;
+use ratchet_engine::time::Timestamp;
 
 use super::page::{Page, Tone};
 
@@ -53,6 +56,7 @@ pub(crate) fn waits(page: &mut Page, result: &StepResult, park: &Park, channel: 
         Channel::Batch(batch) if park.standing() == Standing::Retry => {
             format!("run it again with `ratchet batch apply {}`", quoted(batch.as_str()))
         }
+        Channel::Batch(batch) if park.waits_for_a_moment() => wait_hint(batch),
         Channel::OnlyBatch | Channel::Batch(_) | Channel::Alone(_) => {
             hint(park.kind, &park.key, channel)
         }
@@ -83,6 +87,18 @@ fn outcome(page: &mut Page, result: &StepResult, manner: Manner, success: &str) 
         }
     }
     page.end();
+}
+
+/// Says until when a run waits.
+pub(crate) fn waiting(page: &mut Page, now: Timestamp, until: Timestamp) {
+    let minutes = (until.unix_ms().saturating_sub(now.unix_ms())).max(0) / 60_000;
+    let left = match (minutes / 60, minutes % 60) {
+        (0, 0) => "less than a minute".to_owned(),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    };
+    page.tone(Tone::Warn, format_args!("⏳ waiting until {until}")).put(format_args!(" ({left})"));
+    page.tone(Tone::Dim, ", then the run goes on; Ctrl-C ends it").end();
 }
 
 /// Draws what one `batch apply` came to.

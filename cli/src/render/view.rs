@@ -9,6 +9,7 @@ use super::bar::{NARROW, WIDE, bar, percent};
 use super::page::{Page, Tone};
 use super::settings;
 use super::status::{batch_state, change_state, next, no_changes, parked, phase_head};
+use super::usage::{figures, used};
 
 /// Draws a batch.
 pub(crate) fn view(
@@ -33,6 +34,7 @@ pub(crate) fn view(
         batch.change_count
     ));
     page.end();
+    used(page, batch);
     page.gap();
     runtime(page, settings, enforcement);
     for phase in &batch.phases {
@@ -75,6 +77,9 @@ fn change(page: &mut Page, change: &ChangeStatus) {
             Tone::Dim,
             format_args!("  {}/{}", change.progress.completed, change.progress.total),
         );
+    }
+    if let Some(tally) = &change.usage {
+        page.tone(Tone::Dim, format_args!("  {}", figures(tally)));
     }
     page.end();
 }

@@ -112,7 +112,9 @@ mod tests {
     fn park(kind: ParkKind, transition: StepKind) -> Park {
         let key = StepKey::from_text("api");
         let reason = "Ready for archive.".to_owned();
-        NewPark { key, kind, reason, transition, retry: false }.at(Timestamp::from_unix_ms(0))
+        let park =
+            NewPark { key, kind, reason, transition, retry: false, cause: None, retry_at: None };
+        park.at(Timestamp::from_unix_ms(0))
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::selection;
 use crate::snapshot::Snapshot;
 use crate::status::{self, BatchStatus};
 use crate::transition::{StepKind, Transition};
+use crate::usage::budget::{self, Overspent};
 
 /// Decides what to do next.
 ///
@@ -24,7 +25,19 @@ pub fn decide(snapshot: &Snapshot) -> Result<Plan, Misordered> {
 }
 
 fn decide_by(snapshot: &Snapshot, status: &BatchStatus) -> Plan {
-    build::plan(snapshot, selection::pick(snapshot, status))
+    within_budget(snapshot, build::plan(snapshot, selection::pick(snapshot, status)))
+}
+
+/// Starts no agent once a budget is used up. A proof uses none.
+fn within_budget(snapshot: &Snapshot, plan: Plan) -> Plan {
+    let overspent = || budget::overspent(&snapshot.batch, &snapshot.settings, &snapshot.usage);
+    match plan {
+        Plan::Spawn(step) => match overspent() {
+            Some(overspent) => Plan::Idle(Idle::OverBudget(overspent)),
+            None => Plan::Spawn(step),
+        },
+        Plan::Prove(_) | Plan::Parked(_) | Plan::Idle(_) => plan,
+    }
 }
 
 /// The one thing to do next.
@@ -169,6 +182,8 @@ pub enum Idle {
         /// What [`crate::gate`] says.
         gated_by: String,
     },
+    /// A budget is used up.
+    OverBudget(Overspent),
     /// There is no work: the batch declares no phase.
     NothingReady,
 }

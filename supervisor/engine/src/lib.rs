@@ -40,4 +40,5 @@ pub mod stall;
 pub mod status;
 pub mod time;
 pub mod transition;
+pub mod usage;
 pub mod yaml;

@@ -2,6 +2,7 @@
 //! (spec `step-and-outcome` 6 and 8); steps that are refused before a spawn are in [`refusal`].
 
 mod attribution;
+mod cause;
 mod end;
 mod evidence;
 mod judge;
@@ -17,6 +18,7 @@ use crate::settings::{GateMode, Scope};
 use crate::time::Timestamp;
 use crate::transition::StepKind;
 
+pub use cause::{Cause, Told};
 pub use judge::judge;
 pub use refusal::Refusal;
 
@@ -109,6 +111,8 @@ pub struct Session {
     pub stdout: String,
     /// The head of its standard error, likewise.
     pub stderr: String,
+    /// What the agent says of its own failure, if it does.
+    pub told: Option<Told>,
     /// Set when `RATCHET_BATCH_AGENT_CMD` stood in for the agent.
     pub via: Option<Via>,
     /// Who supplied the model that was named, if one was.
@@ -166,6 +170,12 @@ pub struct StepResult {
     /// What must be answered; only when blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocker: Option<String>,
+    /// What failed; only when blocked by a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// When it can be tried again, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
     /// What must be approved; only when awaiting approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_request: Option<String>,
@@ -221,6 +231,8 @@ impl StepResult {
             change: key,
             transition: kind,
             blocker: None,
+            cause: None,
+            retry_at: None,
             approval_request: None,
             detail: None,
             journal_refs: None,

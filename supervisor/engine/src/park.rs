@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::name::StepKey;
-use crate::outcome::{BlockedBy, StepResult, StepState, Verdict};
+use crate::outcome::{BlockedBy, Cause, StepResult, StepState, Verdict};
 use crate::time::Timestamp;
 use crate::transition::StepKind;
 
@@ -29,6 +29,10 @@ pub struct Park {
     pub transition: Option<StepKind>,
     /// Nothing was asked: running the step again is all it takes. Absent in the original tool's files.
     pub retry: bool,
+    /// What made the step fail, if that is why it waits.
+    pub cause: Option<Cause>,
+    /// When it goes on by itself, if it does.
+    pub retry_at: Option<Timestamp>,
 }
 
 /// Why a step waits.
@@ -81,6 +85,10 @@ pub struct NewPark {
     pub transition: StepKind,
     /// Nothing was asked: running the step again is all it takes.
     pub retry: bool,
+    /// What made the step fail, if that is why it waits.
+    pub cause: Option<Cause>,
+    /// When it goes on by itself, if it does.
+    pub retry_at: Option<Timestamp>,
 }
 
 impl Park {
@@ -105,6 +113,18 @@ impl Park {
     pub fn is_unresolved(&self) -> bool {
         self.standing() == Standing::Unresolved
     }
+
+    /// Says whether it waits for a moment, and for nobody.
+    #[must_use]
+    pub fn waits_for_a_moment(&self) -> bool {
+        self.is_unresolved() && self.retry_at.is_some()
+    }
+
+    /// Says whether the moment it waits for has come: then it holds nothing any more.
+    #[must_use]
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.waits_for_a_moment() && self.retry_at.is_some_and(|at| at <= now)
+    }
 }
 
 impl NewPark {
@@ -121,6 +141,8 @@ impl NewPark {
             approved: None,
             transition: Some(self.transition),
             retry: self.retry,
+            cause: self.cause,
+            retry_at: self.retry_at,
         }
     }
 }
@@ -146,6 +168,8 @@ pub fn park_after(result: &StepResult, blocked_by: BlockedBy) -> ParkChange {
             reason: reason.map_or_else(|| otherwise.to_owned(), Clone::clone),
             transition: result.transition,
             retry: kind == ParkKind::Blocked && blocked_by == BlockedBy::Person,
+            cause: result.cause,
+            retry_at: result.retry_at,
         })
     };
     match result.state {
@@ -169,6 +193,8 @@ mod tests {
             reason: "which port?".to_owned(),
             transition: StepKind::Apply,
             retry: false,
+            cause: None,
+            retry_at: None,
         }
         .at(Timestamp::from_unix_ms(0))
     }
@@ -247,6 +273,16 @@ mod tests {
             park_after(&result(StepState::NothingReady), BlockedBy::Evidence),
             ParkChange::Keep
         );
+    }
+
+    #[test]
+    fn a_park_that_waits_for_a_moment_is_over_when_it_comes() {
+        let at = Timestamp::from_unix_ms;
+        let mut limited = Park { retry_at: Some(at(1_000)), ..park(ParkKind::Blocked) };
+        assert!(!limited.is_over(at(999)) && limited.is_over(at(1_000)));
+        limited.answer = Some("use codex".to_owned());
+        assert!(!limited.is_over(at(2_000)), "an answer is for the next step to hear");
+        assert!(!park(ParkKind::Blocked).is_over(at(i64::MAX)));
     }
 
     #[test]

@@ -6,11 +6,12 @@ use serde::{Serialize, Serializer};
 use crate::decide::{Halt, Idle, Proving};
 use crate::manifest::ProofKind;
 use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
-use crate::outcome::StepResult;
+use crate::outcome::{Cause, StepResult};
 use crate::park::ParkKind;
 use crate::proof::{ConditionKind, ProofReason, ProofRecord};
 use crate::settings::ProofPolicy;
 use crate::shell::quoted;
+use crate::time::Timestamp;
 
 /// What one `batch apply` came to. Each variant is one JSON object; `state` tells them apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,12 @@ pub struct Waiting {
     pub reason: String,
     /// What to type.
     pub hint: String,
+    /// What made the step fail, if that is why it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// When it goes on by itself, if it does.
+    #[serde(rename = "retryAt", skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
 }
 
 /// Where a step is reported to: what a hint has to name.
@@ -127,7 +134,9 @@ impl ApplyReport {
     #[must_use]
     pub fn is_step(&self) -> bool {
         match self {
-            Self::Step(_) | Self::Proof(_) => true,
+            // An agent that is out of use for a while was not started.
+            Self::Step(step) => step.cause != Some(Cause::Quota) || step.spawn_id.is_some(),
+            Self::Proof(_) => true,
             Self::Parked(_) | Self::NothingReady(_) => false,
         }
     }
@@ -173,13 +182,15 @@ impl ApplyReport {
             Self::Step(_) => {}
             Self::Parked(parked) => {
                 for waiting in std::iter::once(&mut parked.first).chain(&mut parked.others) {
-                    waiting.hint = hint(waiting.kind, &waiting.change, Channel::Batch(batch));
+                    waiting.hint = waiting.what_to_type(Channel::Batch(batch));
                 }
             }
             Self::NothingReady(nothing) => {
-                if let Idle::FailedProof { phase, .. } = &nothing.why {
-                    nothing.hint = Some(rerun_hint(batch, phase));
-                }
+                nothing.hint = match &nothing.why {
+                    Idle::FailedProof { phase, .. } => Some(rerun_hint(batch, phase)),
+                    Idle::OverBudget(overspent) => Some(overspent.hint()),
+                    Idle::Done | Idle::NothingReady => None,
+                };
             }
             Self::Proof(proof) => {
                 proof.hint = (!proof.gate_passed).then(|| rerun_hint(batch, &proof.phase));
@@ -198,13 +209,37 @@ impl Waiting {
             ParkKind::Blocked => "blocked",
             ParkKind::AwaitingApproval => "awaiting approval",
         };
-        Self {
+        let mut waiting = Self {
             change: halt.key.clone(),
             kind,
             reason: format!("{what}: {}", halt.park.reason),
-            hint: hint(kind, &halt.key, Channel::OnlyBatch),
+            hint: String::new(),
+            cause: halt.park.cause,
+            retry_at: halt.park.retry_at,
+        };
+        waiting.hint = waiting.what_to_type(Channel::OnlyBatch);
+        waiting
+    }
+
+    fn what_to_type(&self, channel: Channel<'_>) -> String {
+        match (self.retry_at, channel) {
+            (Some(_), Channel::Batch(batch)) => wait_hint(batch),
+            (Some(_), Channel::OnlyBatch | Channel::Alone(_)) => {
+                "wait until then, or try at once with --ignore-limit".to_owned()
+            }
+            (None, _) => hint(self.kind, &self.change, channel),
         }
     }
+}
+
+/// Says what to do about a step that waits for its agent's limit to reset.
+#[must_use]
+pub fn wait_hint(batch: &BatchName) -> String {
+    let batch = quoted(batch.as_str());
+    format!(
+        "wait until then (`ratchet batch run {batch}` does), or try at once with `ratchet batch apply {batch} \
+         --ignore-limit`"
+    )
 }
 
 /// Says what to type about a parked step.
@@ -255,6 +290,7 @@ impl Idle {
     pub fn message(&self) -> String {
         match self {
             Self::Done => "Nothing to do — all changes are done.".to_owned(),
+            Self::OverBudget(overspent) => overspent.message(),
             Self::FailedProof { gated_by, .. } => format!("No ready step — blocked by {gated_by}"),
             Self::NothingReady => {
                 "No ready step. Everything is blocked, gated, or parked.".to_owned()

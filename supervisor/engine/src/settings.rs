@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::name::AgentName;
 use crate::permission::{Permissions, PermissionsLayer, SuppressedEscalation};
 use crate::transition::StepKind;
+use crate::usage::Usd;
 
 mod agent;
 mod assign;
@@ -179,6 +180,10 @@ pub struct Layer {
     pub agent_output_limit_bytes: Option<u64>,
     /// `proofTimeoutMs`: wall clock limit of a proof-of-work.
     pub proof_timeout_ms: Option<u64>,
+    /// `budgetUsd`: what the agents of a batch may cost before no further one is started.
+    pub budget_usd: Option<Usd>,
+    /// `budgetTokens`: how many tokens they may use, all classes together.
+    pub budget_tokens: Option<u64>,
     /// `requireOverrideFlag`, project scope only: `RATCHET_BATCH_AGENT_CMD` needs `--allow-agent-override`.
     pub require_override_flag: Option<bool>,
 }
@@ -236,6 +241,10 @@ pub struct Settings {
     pub agent_output_limit_bytes: Option<u64>,
     /// `proofTimeoutMs`
     pub proof_timeout_ms: Option<u64>,
+    /// `budgetUsd`
+    pub budget_usd: Option<Usd>,
+    /// `budgetTokens`
+    pub budget_tokens: Option<u64>,
     /// `requireOverrideFlag`
     pub require_override_flag: bool,
     /// For each key of spec section 4 (by its file spelling) the scope that won.

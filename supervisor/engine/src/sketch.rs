@@ -14,6 +14,7 @@ use crate::settings::{self, GateMode, Layer, PrGrouping, ProofPolicy, Settings};
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
 use crate::transition::StepKind;
+use crate::usage::{Ledger, SpawnUsage};
 
 /// A snapshot being drawn.
 #[derive(Debug, Clone)]
@@ -44,6 +45,7 @@ impl Sketch {
             journal: JournalView::default(),
             changes: BTreeMap::new(),
             parks: BTreeMap::new(),
+            usage: Ledger::default(),
         })
     }
 
@@ -142,6 +144,12 @@ impl Sketch {
         self
     }
 
+    /// Books what a spawn of a key has used.
+    pub(crate) fn used(mut self, key: &str, spawn: &SpawnUsage) -> Self {
+        self.0.usage.add(&StepKey::from_text(key), spawn);
+        self
+    }
+
     /// Journals an opened pull request.
     pub(crate) fn opened(mut self, key: &str) -> Self {
         self.0.journal.opened_pull_requests.insert(StepKey::from_text(key));
@@ -188,7 +196,8 @@ fn intent(text: &str) -> ChangeIntent {
 
 fn park(key: &str, kind: ParkKind, transition: StepKind) -> Park {
     let reason = format!("{key} waits");
-    NewPark { key: StepKey::from_text(key), kind, reason, transition, retry: false }
+    let key = StepKey::from_text(key);
+    NewPark { key, kind, reason, transition, retry: false, cause: None, retry_at: None }
         .at(Timestamp::from_unix_ms(0))
 }
 

@@ -9,6 +9,7 @@ use crate::manifest::Manifest;
 use crate::name::{BatchName, ChangeName, StepKey};
 use crate::park::Park;
 use crate::settings::Settings;
+use crate::usage::Ledger;
 
 /// One batch as it stands on disk at one moment.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct Snapshot {
     pub changes: BTreeMap<ChangeName, ChangeFacts>,
     /// What waits for a person.
     pub parks: BTreeMap<StepKey, Park>,
+    /// What its agents have used.
+    pub usage: Ledger,
 }
 
 impl Snapshot {

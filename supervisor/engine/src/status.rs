@@ -8,8 +8,11 @@ pub mod json;
 use serde::Serialize;
 
 use crate::name::{BatchName, ChangeName, PhaseName, StepKey};
+use crate::outcome::Cause;
 use crate::park::ParkKind;
 use crate::settings::GateMode;
+use crate::time::Timestamp;
+use crate::usage::Tally;
 
 pub use derive::derive;
 
@@ -34,6 +37,8 @@ pub struct BatchStatus {
     pub pull_request: Option<DuePullRequest>,
     /// The phases, in order.
     pub phases: Vec<PhaseStatus>,
+    /// What its agents have used, if one ran.
+    pub usage: Option<Tally>,
 }
 
 /// How far a batch is.
@@ -150,6 +155,8 @@ pub struct ChangeStatus {
     pub archived: bool,
     /// Its live park, if any.
     pub parked: Option<ParkView>,
+    /// What its agents have used, if one ran.
+    pub usage: Option<Tally>,
 }
 
 /// How far a change is.
@@ -177,6 +184,12 @@ pub struct ParkView {
     pub kind: ParkKind,
     /// The question, or the summary to approve.
     pub reason: String,
+    /// What made the step fail, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// When it goes on by itself, if it does.
+    #[serde(rename = "retryAt", skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
     /// A person's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A moment in UTC with a precision of one millisecond, printed as `2026-07-02T09:00:00.000Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +47,14 @@ impl Serialize for Timestamp {
     }
 }
 
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let refused = || serde::de::Error::custom(format_args!("'{text}' is no moment"));
+        Self::parse(&text).ok_or_else(refused)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +65,9 @@ mod tests {
         assert_eq!(Timestamp::parse(text).unwrap().to_string(), text);
         assert_eq!(Timestamp::parse(text).unwrap().date(), "2026-07-02");
         assert_eq!(Timestamp::from_unix_ms(0).to_string(), "1970-01-01T00:00:00.000Z");
+        let json = format!("\"{text}\"");
+        let read: Timestamp = serde_json::from_str(&json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        assert!(serde_json::from_str::<Timestamp>("\"soon\"").is_err());
     }
 }

@@ -85,7 +85,7 @@ enum Begun {
     /// A spawn of an earlier call.
     Found(Box<(Inflight, Placed)>),
     /// Nothing: the answer is known.
-    Report(Report),
+    Report(Box<Report>),
 }
 
 /// A command whose intent is on disk.
@@ -234,7 +234,7 @@ impl Batch {
             _posting: posting,
         };
         match begun {
-            Ok(Begun::Report(report)) => self.close(open, Ok(report)).await,
+            Ok(Begun::Report(report)) => self.close(open, Ok(*report)).await,
             Err(error) => self.close(open, Err(error)).await,
             Ok(Begun::Found(found)) => {
                 let (inflight, mut placed) = *found;
@@ -313,17 +313,19 @@ fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
         Found::Spawn(found) => return Ok(Begun::Found(found)),
         Found::Judged(judged) => {
             let (inflight, verdict) = *judged;
-            return Ok(Begun::Report(record::finish(house, home, &inflight, verdict)?));
+            let report = record::finish(house, home, &inflight, verdict)?;
+            return Ok(Begun::Report(Box::new(report)));
         }
         Found::Gone(gone) => {
             let (inflight, seen) = *gone;
-            return Ok(Begun::Report(record::conclude(house, home, &inflight, seen)?));
+            let report = record::conclude(house, home, &inflight, seen)?;
+            return Ok(Begun::Report(Box::new(report)));
         }
     }
     let act = match ask {
         Ask::Apply(request) => perform::next(house, home, request)?,
         Ask::Change(request) => perform::forced(house, home, request)?,
-        Ask::Recover => return Ok(Begun::Report(Report::Nothing)),
+        Ask::Recover => return Ok(Begun::Report(Box::new(Report::Nothing))),
     };
     match act {
         Act::Report(report) => Ok(Begun::Report(report)),

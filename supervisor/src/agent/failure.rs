@@ -6,9 +6,14 @@
 use std::fmt;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
+use ratchet_engine::outcome::{Cause, Told};
 use ratchet_engine::time::Timestamp;
 
+use self::reset::{reset_at, reset_in};
 use super::Agent;
+
+mod reset;
 
 /// Why an agent failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +60,20 @@ impl Failure {
     /// Classifies an agent's error text: by a phrase it is known to use, else by the HTTP status in it.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
-        const PHRASES: [(&str, Failure); 12] = [
+        const PHRASES: [(&str, Failure); 21] = [
             ("credit balance", Failure::Credit),
+            // A provider that is busy for everybody says so.
+            ("not your usage limit", Failure::Provider),
             ("usage limit", Failure::Limit { resets_at: None }),
             ("rate limit", Failure::Limit { resets_at: None }),
+            ("limit reached", Failure::Limit { resets_at: None }),
+            ("hit your limit", Failure::Limit { resets_at: None }),
+            ("hit your session limit", Failure::Limit { resets_at: None }),
+            ("hit your weekly limit", Failure::Limit { resets_at: None }),
+            ("exhausted your", Failure::Limit { resets_at: None }),
+            ("resource_exhausted", Failure::Limit { resets_at: None }),
+            ("quota exceeded", Failure::Limit { resets_at: None }),
+            ("usage_limit_reached", Failure::Limit { resets_at: None }),
             ("not logged in", Failure::Login),
             ("/login", Failure::Login),
             ("invalid api key", Failure::Login),
@@ -74,6 +89,37 @@ impl Failure {
         match phrase {
             Some((_, failure)) => *failure,
             None => status_in(&lower).map_or(Self::Other, Self::from_status),
+        }
+    }
+
+    /// Gives what a step's outcome says of this. `words` are the agent's own, said at a moment in a zone.
+    #[must_use]
+    pub fn told(self, words: &str, said_at: Timestamp, zone: &TimeZone) -> Told {
+        let retry_at = match self {
+            Self::Limit { resets_at } => resets_at
+                .and_then(|seconds| reset_at(seconds, said_at))
+                .or_else(|| reset_in(words, said_at, zone)),
+            _ => None,
+        };
+        let text = match self {
+            Self::Limit { .. } => "limit reached".to_owned(),
+            Self::Other => first_line(words).unwrap_or_else(|| self.to_string()),
+            _ => self.to_string(),
+        };
+        Told { cause: self.cause(), text, retry_at }
+    }
+
+    fn cause(self) -> Cause {
+        match self {
+            Self::Login => Cause::Login,
+            Self::Credit => Cause::Credit,
+            Self::Limit { .. } => Cause::Quota,
+            Self::Model => Cause::Model,
+            Self::Provider => Cause::Provider,
+            Self::Network => Cause::Network,
+            Self::Turns | Self::Budget => Cause::AgentLimit,
+            Self::Interrupted => Cause::Stopped,
+            Self::Other => Cause::Crash,
         }
     }
 
@@ -96,6 +142,13 @@ fn from_gemini_exit(code: i32) -> Option<Failure> {
         144..=255 => Some(Failure::from_status(u64::from(code.unsigned_abs()) + 256)),
         _ => None,
     }
+}
+
+/// Gives the first line that says anything, cut, without the full stop.
+fn first_line(words: &str) -> Option<String> {
+    const MOST: usize = 200;
+    let line = words.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.trim_end_matches('.').chars().take(MOST).collect())
 }
 
 /// Finds a number of three digits that follows `status`, `error` or `code` within a few characters.
@@ -197,6 +250,10 @@ mod tests {
             (r#"[API Error: {"error":{"code":401,"message":"no"}}]"#, Failure::Login),
             ("Your credit balance is too low", Failure::Credit),
             ("You've hit your usage limit.", limit),
+            ("You've hit your limit · resets 10pm (America/New_York)", limit),
+            ("5-hour limit reached ∙ resets 2am", limit),
+            ("You have exhausted your capacity on this model.", limit),
+            ("Server is temporarily limiting requests (not your usage limit)", Failure::Provider),
             ("Not logged in · Please run /login", Failure::Login),
             ("status 12, status 4040, error", Failure::Other),
             ("", Failure::Other),
@@ -229,6 +286,24 @@ mod tests {
             assert_eq!(Failure::from_exit(Agent::Gemini, code), failure, "{code}");
         }
         assert_eq!(Failure::from_exit(Agent::Claude, 145), None);
+    }
+
+    #[test]
+    fn an_outcome_is_told_in_a_few_words_and_until_when() {
+        let now = Timestamp::from_unix_ms(1_800_000_000_000);
+        let told = |failure: Failure, words: &str| failure.told(words, now, &TimeZone::UTC);
+        let limit = told(Failure::Limit { resets_at: Some(1_800_000_060) }, "resets in 2 hours");
+        assert_eq!((limit.cause, limit.text.as_str()), (Cause::Quota, "limit reached"));
+        assert_eq!(limit.retry_at, Some(Timestamp::from_unix_ms(1_800_000_060_000)));
+        let worded = told(Failure::Limit { resets_at: None }, "try again in 2 hours");
+        assert_eq!(worded.retry_at, Some(Timestamp::from_unix_ms(1_800_007_200_000)));
+        // A moment that has passed says nothing about the next one.
+        let past = told(Failure::Limit { resets_at: Some(1_700_000_000) }, "limit");
+        assert_eq!((past.cause, past.retry_at), (Cause::Quota, None));
+        let login = told(Failure::Login, "try again in 2 hours");
+        assert_eq!((login.cause, login.retry_at), (Cause::Login, None));
+        let other = told(Failure::Other, "\n It broke.\nBadly.");
+        assert_eq!((other.cause, other.text.as_str()), (Cause::Crash, "It broke"));
     }
 
     fn end(exit_code: i32, millis: u64, stderr: &str) -> EarlyEnd<'_> {

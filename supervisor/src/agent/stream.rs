@@ -6,8 +6,11 @@
 //! Memory is bounded, nothing panics, and what is not understood comes out as it went in. The formats move: unknown
 //! types are expected (spec `agents-and-runtimes` 8).
 
+use ratchet_engine::usage::SpawnUsage;
+
 use self::json::Json;
 use self::lines::{Line, Lines, Part};
+use self::meter::Meter;
 use self::prose::one_line;
 use super::failure::Failure;
 
@@ -17,6 +20,7 @@ mod cursor;
 mod gemini;
 mod json;
 mod lines;
+mod meter;
 mod opencode;
 mod prose;
 mod skim;
@@ -125,6 +129,10 @@ pub struct StreamFacts {
     pub last_word: Option<Final>,
     /// The id that resumes the session.
     pub session: Option<String>,
+    /// The model that answers, by the agent's own name for it.
+    pub model: Option<String>,
+    /// What it has used so far.
+    pub usage: SpawnUsage,
     /// Why its last request to the model failed, if nothing has come since.
     pub trouble: Option<String>,
 }
@@ -194,10 +202,10 @@ impl Reader {
         let parser = match format {
             StreamFormat::Raw => Parser::Raw,
             StreamFormat::Claude => Parser::Claude(Box::default()),
-            StreamFormat::Codex => Parser::Codex(codex::Parser),
+            StreamFormat::Codex => Parser::Codex(codex::Parser::default()),
             StreamFormat::Gemini => Parser::Gemini(gemini::Parser::default()),
-            StreamFormat::Cursor => Parser::Cursor(cursor::Parser),
-            StreamFormat::Opencode => Parser::Opencode(opencode::Parser),
+            StreamFormat::Cursor => Parser::Cursor(cursor::Parser::default()),
+            StreamFormat::Opencode => Parser::Opencode(opencode::Parser::default()),
         };
         Self { parser, facts: StreamFacts::default() }
     }
@@ -214,6 +222,9 @@ impl Reader {
         };
         if event.is_some_and(|json| parser.event(&json, &mut noting) == Known::Yes) {
             facts.saw_event = true;
+            if let Some(meter) = parser.meter() {
+                facts.usage = meter.reading();
+            }
             return;
         }
         parser.flush(sink);
@@ -226,15 +237,15 @@ impl StreamFacts {
     fn note(&mut self, event: &AgentEvent<'_>) {
         match event {
             AgentEvent::Final(last_word) => self.last_word = Some(last_word.clone()),
-            AgentEvent::Started { session: Some(session), .. } => {
-                self.session = Some(session.clone());
+            AgentEvent::Started { session, model } => {
+                self.session = session.clone().or(self.session.take());
+                self.model = model.clone().or(self.model.take());
             }
             AgentEvent::Retry { reason, .. } => self.trouble = Some(reason.clone()),
             AgentEvent::Text(_) | AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. } => {
                 self.trouble = None;
             }
-            AgentEvent::Started { session: None, .. }
-            | AgentEvent::Denied { .. }
+            AgentEvent::Denied { .. }
             | AgentEvent::Notice(_)
             | AgentEvent::Quiet
             | AgentEvent::Raw { .. } => {}
@@ -274,6 +285,17 @@ impl Parser {
             Self::Gemini(parser) => parser.event(kind, json, sink),
             Self::Cursor(parser) => parser.event(kind, json, sink),
             Self::Opencode(parser) => parser.event(kind, json, sink),
+        }
+    }
+
+    fn meter(&self) -> Option<&Meter> {
+        match self {
+            Self::Raw => None,
+            Self::Claude(parser) => Some(parser.meter()),
+            Self::Codex(parser) => Some(parser.meter()),
+            Self::Gemini(parser) => Some(parser.meter()),
+            Self::Cursor(parser) => Some(parser.meter()),
+            Self::Opencode(parser) => Some(parser.meter()),
         }
     }
 

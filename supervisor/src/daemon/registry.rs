@@ -2,6 +2,8 @@
 //! an earlier one had begun.
 
 use std::collections::BTreeSet;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::store::file::{read_if_there, replace_private};
+use crate::store::file::{Doing, Limit, Of as _, folder_of, read_if_there, replace_private};
 use crate::store::layout::known_projects;
 
 /// The format that this version writes.
@@ -35,7 +37,7 @@ impl Registry {
     /// Fails if there is no home, or if the file cannot be read.
     pub fn open(environment: &Environment) -> Result<Self, Error> {
         let path = known_projects(environment).ok_or(Error::NoHome)?;
-        let roots = match read_if_there(&path)? {
+        let roots = match read_if_there(&path, Limit::STATE)? {
             None => BTreeSet::new(),
             Some(bytes) => match serde_json::from_slice::<Kept>(&bytes) {
                 Ok(kept) => kept.projects,
@@ -69,7 +71,9 @@ impl Registry {
         let kept = Kept { version: VERSION, projects: roots.clone() };
         let mut text = serde_json::to_vec_pretty(&kept).unwrap_or_default();
         text.push(b'\n');
-        if let Err(error) = replace_private(&self.path, &text) {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder_of(&self.path));
+        let kept = made.of(folder_of(&self.path), Doing::MakeFolder);
+        if let Err(error) = kept.and_then(|()| replace_private(&self.path, &text)) {
             tracing::warn!(%error, "the list of projects cannot be kept");
         }
     }

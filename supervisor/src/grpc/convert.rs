@@ -6,6 +6,7 @@ pub(crate) mod event;
 pub(crate) mod report;
 pub(crate) mod request;
 pub(crate) mod status;
+mod usage;
 
 use ratchet_engine::transition::StepKind;
 use ratchet_proto::supervisor::v1 as wire;

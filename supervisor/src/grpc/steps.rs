@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use ratchet_engine::halt::{HaltReason, Halted};
 use ratchet_engine::report::ApplyReport;
+use ratchet_engine::snapshot::Snapshot;
+use ratchet_engine::stall::{Ground, is_stalled};
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::{apply_response, run_change_response, run_response};
 use tokio::sync::mpsc;
@@ -60,6 +62,7 @@ impl Stage {
         queue: Queue<wire::RunResponse>,
     ) {
         let mut steps = 0;
+        let mut ground = self.ground(&request).await;
         let halted = loop {
             let report = match self.one(request.clone(), &queue, run_event).await {
                 None => return,
@@ -67,7 +70,10 @@ impl Stage {
                 Some(Err(status)) => return drop(queue.send(Err(status)).await),
             };
             steps += u32::from(report.is_step());
-            let halted = Halted::after(&report);
+            let now = self.ground(&request).await;
+            let halted =
+                Halted::after(&report).or_else(|| stalled(ground.take(), &report, now.as_ref()));
+            ground = now;
             let told = message_of_run(run_response::Message::Report(report.into_wire()));
             if queue.send(Ok(told)).await.is_err() {
                 return;
@@ -99,6 +105,14 @@ impl Stage {
             };
             drop(queue.send(answer.map(result)).await);
         }
+    }
+
+    /// Looks at what a step may change; a batch that cannot be looked at is told by the step itself.
+    async fn ground(&self, request: &ApplyRequest) -> Option<Snapshot> {
+        let (project, batch, escalation) =
+            (self.project.clone(), request.batch.clone(), request.escalation);
+        let look = tokio::task::spawn_blocking(move || project.snapshot(&batch, escalation));
+        look.await.ok()?.ok()
     }
 
     /// Runs one step of a batch; `None` if nobody waits for its report any more.
@@ -164,6 +178,17 @@ impl Stage {
     }
 }
 
+/// Halts a run whose last step changed nothing and would only be run again.
+fn stalled(
+    before: Option<Snapshot>,
+    report: &ApplyReport,
+    now: Option<&Snapshot>,
+) -> Option<Halted> {
+    let ApplyReport::Step(step) = report else { return None };
+    let now = now?;
+    is_stalled(&Ground::of(&before?), step, now).then(|| Halted::stalled(step, &now.batch))
+}
+
 /// Reads how long the caller waits: the header `grpc-timeout`, digits and a unit.
 pub(super) fn deadline(metadata: &MetadataMap) -> Result<Option<Instant>, Status> {
     let Some(said) = metadata.get("grpc-timeout") else { return Ok(None) };
@@ -195,6 +220,9 @@ fn halt_reason(reason: HaltReason) -> wire::HaltReason {
         HaltReason::NothingReady => wire::HaltReason::NothingReady,
         HaltReason::ProofFailed => wire::HaltReason::ProofFailed,
         HaltReason::MaxSteps => wire::HaltReason::MaxSteps,
+        HaltReason::LimitReached => wire::HaltReason::LimitReached,
+        HaltReason::OverBudget => wire::HaltReason::OverBudget,
+        HaltReason::Stalled => wire::HaltReason::Stalled,
     }
 }
 

@@ -8,6 +8,7 @@ use ratchet_engine::instructions::{self, Wording};
 use ratchet_engine::name::{AgentName, SpawnId};
 use ratchet_engine::outcome::{ModelSource, Refusal, StepResult, Subject};
 use ratchet_engine::settings::{AgentSpec, Locus, Settings, agent_timeout_ms};
+use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
@@ -19,7 +20,7 @@ use crate::event::{Notice, NoticeLevel};
 use crate::git;
 use crate::house::House;
 use crate::order::Order;
-use crate::request::OverrideConsent;
+use crate::request::{LimitPolicy, OverrideConsent};
 use crate::runtime::{Command, Variables};
 use crate::store::file::Created;
 use crate::store::inflight::{Inflight, Place, ProofTask, StepTask, Task};
@@ -33,6 +34,7 @@ const DEFAULT_WALL_MS: u64 = 600_000;
 pub(super) struct Context<'a> {
     pub(super) settings: &'a Settings,
     pub(super) consent: OverrideConsent,
+    pub(super) limits: LimitPolicy,
 }
 
 /// Works out the order of a step, or the result of refusing it.
@@ -54,6 +56,10 @@ pub(super) fn step(
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
     };
+    if let Some(until) = limited_until(house, &call, context)? {
+        let agent = call.spec.agent;
+        return Ok(Err(Refusal::LimitReached { agent, until }.result(&step)));
+    }
     let before = match step.change() {
         Some(change) => Some(change::facts_of(project.layout(), change)?),
         None => None,
@@ -182,6 +188,20 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
         None => adapter_call(house, &spec, settings)?,
     };
     Ok(Call { spec, token, file, invocation })
+}
+
+/// Says until when the agent is out of use, unless the caller wants to know nothing of it.
+fn limited_until(
+    house: &House,
+    call: &Call,
+    context: &Context<'_>,
+) -> Result<Option<Timestamp>, Error> {
+    match context.limits {
+        LimitPolicy::Heeded if call.invocation.via.is_none() => {
+            house.project.limited_until(&call.spec.agent)
+        }
+        LimitPolicy::Heeded | LimitPolicy::Ignored => Ok(None),
+    }
 }
 
 /// Puts a missing command file where the agent will look for it.

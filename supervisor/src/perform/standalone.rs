@@ -19,7 +19,7 @@ pub(super) enum Prepared {
     /// The step may run.
     Ready(Box<Ready>),
     /// A person has to act first.
-    Parked(StepResult),
+    Parked(Box<StepResult>),
 }
 
 /// A step that may run.
@@ -39,7 +39,7 @@ pub(super) fn prepare(
     let key = StepKey::of_change(&request.change);
     let park = RunState::read(&house.project.layout().run(home))?.park(&key);
     if let Some(park) = park.as_ref().filter(|park| park.is_unresolved()) {
-        return Ok(Prepared::Parked(waiting(park, request.transition)));
+        return Ok(Prepared::Parked(Box::new(waiting(park, request.transition))));
     }
     let step = Step::standalone(
         request.change.clone(),

@@ -181,6 +181,8 @@ impl Project {
                 approved: None,
                 transition: running_kind(step),
                 retry: false,
+                cause: None,
+                retry_at: None,
             });
             Ok(state.write(writer)?)
         })

@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 
 use ratchet_engine::change::{ChangeFacts, count_tasks};
 use ratchet_engine::name::ChangeName;
 
-use super::file::{self, Created, Doing, FileError};
+use super::file::{self, Created, Doing, FileError, Limit};
 use super::layout::{ChangeDir, Layout};
 use crate::error::with_causes;
 
@@ -61,7 +61,7 @@ pub fn facts_of(layout: &Layout, name: &ChangeName) -> Result<ChangeFacts, FileE
 #[must_use]
 pub fn plan_fault(layout: &Layout, change: &ChangeName) -> Option<String> {
     let path = layout.change(change).plan();
-    match file::read_if_there(&path) {
+    match file::read_if_there(&path, Limit::TEXT) {
         Ok(bytes) => {
             let bytes = bytes?;
             let is_text = std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
@@ -126,21 +126,21 @@ pub(super) fn names_in(folder: &Path) -> Result<BTreeSet<String>, FileError> {
 }
 
 fn facts_of_folder(change: &ChangeDir) -> ChangeFacts {
-    let mut plan = Vec::new();
-    match file::open(&change.plan()).and_then(|mut file| file.read_to_end(&mut plan)) {
-        Ok(_) => {
+    match file::read_if_there(&change.plan(), Limit::TEXT) {
+        Ok(Some(plan)) => {
             let (tasks_total, tasks_complete) = count_tasks(&String::from_utf8_lossy(&plan));
             let known = ChangeFacts { exists: true, has_plan: true, ..ChangeFacts::default() };
             ChangeFacts { tasks_total, tasks_complete, ..known }
         }
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            ChangeFacts { exists: holds_more_than_run_state(change), ..ChangeFacts::default() }
-        }
+        Ok(None) => no_plan(change),
+        Err(FileError::WrongKind { .. }) if !change.dir().is_dir() => no_plan(change),
         // It is there, but its tasks cannot be seen (spec `batch-status-and-selection` 2.1: 0/0).
         Err(_) => ChangeFacts { exists: true, has_plan: true, ..ChangeFacts::default() },
     }
+}
+
+fn no_plan(change: &ChangeDir) -> ChangeFacts {
+    ChangeFacts { exists: holds_more_than_run_state(change), ..ChangeFacts::default() }
 }
 
 /// A standalone propose puts its run state into the folder of a change that is not there yet; if it fails, that alone
@@ -223,6 +223,19 @@ mod tests {
             assert!(fault(name).is_some_and(|why| why.contains("plan.md")), "{name}");
         }
         assert_eq!((fault("prose"), fault("never")), (None, None));
+    }
+
+    #[test]
+    fn a_plan_of_any_size_takes_no_more_memory_than_a_plan_may_and_is_told() {
+        let fixture = Fixture::new();
+        fixture.put("vast/plan.md", b"- [x] a\n");
+        let name = ChangeName::parse("vast").unwrap();
+        let plan = fixture.layout.change(&name).plan();
+        fs::File::options().write(true).open(plan).unwrap().set_len(1 << 40).unwrap();
+        let vast = fixture.facts("vast");
+        assert!(vast.exists && vast.has_plan && vast.tasks_total == 0);
+        let fault = plan_fault(&fixture.layout, &name).unwrap();
+        assert!(fault.ends_with("vast/plan.md: it is larger than 16 MiB"), "{fault}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use thiserror::Error;
 use yaml_edit::{Document, Mapping, YamlValue};
 
-use super::file::{FileError, read_if_there, replace};
+use super::file::{FileError, Limit, read_if_there, replace};
 
 /// Why a file was not changed. It is as it was, byte for byte.
 #[derive(Debug, Error)]
@@ -27,7 +27,7 @@ pub enum EditError {
         error: YamlError,
     },
     /// Something else than a map stands where the value is to go.
-    #[error("Failed to read config.yaml: '{at}' is not a map")]
+    #[error("Failed to read config.yaml: {} is not a map", named(at))]
     NotAMap {
         /// Where.
         at: String,
@@ -56,12 +56,16 @@ pub enum Notation {
     Unusual,
 }
 
+fn named(at: &str) -> String {
+    if at.is_empty() { "the whole".to_owned() } else { format!("'{at}'") }
+}
+
 /// Sets the value at a path of keys; maps on the way are made.
 ///
 /// # Errors
 /// Leaves the file as it was if the edit cannot be proved right.
 pub(crate) fn set(path: &Path, keys: &[&str], value: &YamlValue) -> Result<(), EditError> {
-    let bytes = read_if_there(path)?.unwrap_or_default();
+    let bytes = read_if_there(path, Limit::CONFIG)?.unwrap_or_default();
     let old = yaml::parse_bytes(&bytes).map_err(|error| EditError::NotYaml { error })?;
     let text = String::from_utf8(bytes).expect("what is no UTF-8 is no YAML either");
     let expected = expected(&old, keys, value)?;

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ratchet_engine::feature;
 
-use super::file::{self, Doing, FileError, Of as _, folder_of, sync_folder};
+use super::file::{self, Doing, FileError, Limit, Of as _, folder_of, sync_folder};
 use super::layout::{ChangeDir, Layout};
 
 /// What a change does to the store. Paths are relative to it, sorted.
@@ -45,7 +45,7 @@ pub(crate) fn plan(layout: &Layout, change: &ChangeDir) -> Result<Promotion, Fil
     for path in files {
         promotion.add(layout, change, path)?;
     }
-    let tombstones = file::read_if_there(&change.tombstones())?.unwrap_or_default();
+    let tombstones = file::read_if_there(&change.tombstones(), Limit::TEXT)?.unwrap_or_default();
     for path in tombstoned(&String::from_utf8_lossy(&tombstones), &mut promotion.problems) {
         promotion.delete(layout, path);
     }
@@ -72,14 +72,14 @@ pub(crate) fn carry_out(layout: &Layout, promotion: &Promotion) -> Result<(), Fi
 impl Promotion {
     fn add(&mut self, layout: &Layout, change: &ChangeDir, path: PathBuf) -> Result<(), FileError> {
         let source = change.features().join(&path);
-        let Some(new) = file::read_if_there(&source)? else { return Ok(()) };
+        let Some(new) = file::read_if_there(&source, Limit::TEXT)? else { return Ok(()) };
         let faults = feature::check(&String::from_utf8_lossy(&new));
         let told = faults.iter().map(|fault| format!("features/{}: {fault}", path.display()));
         self.problems.extend(told);
         match self.look_at_target(layout, &path) {
             Target::Problem => return Ok(()),
             Target::File
-                if file::read_if_there(&layout.features().join(&path))
+                if file::read_if_there(&layout.features().join(&path), Limit::TEXT)
                     .is_ok_and(|old| old.as_ref() == Some(&new)) =>
             {
                 self.changes.unchanged.push(path);

@@ -4,12 +4,20 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 use thiserror::Error;
+
+const BESIDE_PREFIX: &str = ".ratchet-";
+const BESIDE_SUFFIX: &str = ".tmp";
+
+/// A temporary file is written in a moment; one that is older is what a killed process has left.
+const LEFTOVER_AFTER: Duration = Duration::from_secs(3600);
 
 /// What was being done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +54,22 @@ pub enum FileError {
         path: PathBuf,
         /// What failed.
         doing: Doing,
+    },
+    /// A link stands where none may stand: whoever wrote through it would write to a file of its choice.
+    #[error("cannot {doing} {}: it is a link", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+        /// What failed.
+        doing: Doing,
+    },
+    /// The file is far larger than one of its kind can be.
+    #[error("cannot read {}: it is larger than {} MiB", path.display(), limit.mebibytes())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// What it may have.
+        limit: Limit,
     },
     /// The permissions do not allow it.
     #[error("cannot {doing} {}: permission denied", path.display())]
@@ -88,6 +112,9 @@ impl FileError {
     #[must_use]
     pub fn new(path: &Path, doing: Doing, source: io::Error) -> Self {
         let path = path.to_owned();
+        if source.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
+            return Self::Link { path, doing };
+        }
         match source.kind() {
             io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
                 Self::WrongKind { path, doing }
@@ -107,6 +134,8 @@ impl FileError {
         match self {
             Self::WrongKind { path, .. }
             | Self::LeadsNowhere { path, .. }
+            | Self::Link { path, .. }
+            | Self::TooLarge { path, .. }
             | Self::Denied { path, .. }
             | Self::ReadOnly { path, .. }
             | Self::Full { path, .. }
@@ -125,6 +154,16 @@ impl FileError {
             }
             Self::LeadsNowhere { .. } => {
                 format!("remove the link, or put back what it leads to: 'ls -ld {path}'")
+            }
+            Self::Link { .. } => {
+                format!(
+                    "look where it leads with 'ls -l {path}', then remove the link: 'rm {path}'"
+                )
+            }
+            Self::TooLarge { .. } => {
+                format!(
+                    "look at it with 'ls -l {path}' and move it away, or put back an earlier version"
+                )
             }
             Self::Denied { doing: Doing::Read, .. } => {
                 format!("look at its owner and mode with 'ls -ld {there}'")
@@ -202,10 +241,35 @@ pub(crate) fn check_regular(path: &Path, doing: Doing) -> Result<(), FileError> 
     }
 }
 
+/// The most bytes that are read of a file that is read whole. What an agent writes may be of any size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit(u64);
+
+impl Limit {
+    /// `inflight.json`, which holds one step.
+    pub(crate) const INTENT: Self = Self(1 << 20);
+    /// A manifest or a configuration, as the reader of YAML takes them.
+    pub(crate) const CONFIG: Self = Self(4 << 20);
+    /// A plan, a feature, a list of them.
+    pub(crate) const TEXT: Self = Self(16 << 20);
+    /// `state.json`, which holds all that waits for a person.
+    pub(crate) const STATE: Self = Self(64 << 20);
+
+    fn mebibytes(self) -> u64 {
+        self.0 >> 20
+    }
+}
+
 /// Reads a whole small file; `None` if there is none.
-pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+///
+/// # Errors
+/// [`FileError::TooLarge`] if it is larger than `limit`; no more than that is ever in memory.
+pub(crate) fn read_if_there(path: &Path, limit: Limit) -> Result<Option<Vec<u8>>, FileError> {
     let mut bytes = Vec::new();
-    match open(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+    match open(path).and_then(|file| file.take(limit.0 + 1).read_to_end(&mut bytes)) {
+        Ok(_) if bytes.len() as u64 > limit.0 => {
+            Err(FileError::TooLarge { path: path.to_owned(), limit })
+        }
         Ok(_) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::new(path, Doing::Read, error)),
@@ -239,47 +303,64 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Created, FileError> {
     Ok(created)
 }
 
+/// Replaces or makes a file that only this user may read; see [`replace`].
+pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    replace_with(path, bytes, 0o600)
+}
+
 /// Replaces a whole file, or makes it: written beside, synced, renamed. Whoever reads it sees the old bytes or the new.
 ///
 /// A link is followed, so that a configuration that is kept elsewhere stays a link. The mode of an existing file is kept.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mode = fs::metadata(&target).map_or(0o666, |meta| meta.permissions().mode() & 0o7777);
-    let write = || -> io::Result<()> {
-        let mut beside = beside(folder_of(&target), mode)?;
-        beside.write_all(bytes)?;
-        beside.as_file().sync_all()?;
-        beside.persist(&target)?;
-        Ok(())
-    };
-    write().of(path, Doing::Write)?;
-    sync_folder(folder_of(&target))
+    replace_with(&target, bytes, mode)
 }
 
-/// Replaces a whole file of ours that lies outside of every project, and makes its folder: for this user alone.
-pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let folder = folder_of(path);
-    let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    make.of(folder, Doing::MakeFolder)?;
+fn replace_with(target: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
     let write = || -> io::Result<()> {
-        let mut beside = beside(folder, 0o600)?;
+        let mut beside = beside(folder_of(target), mode)?;
         beside.write_all(bytes)?;
         beside.as_file().sync_all()?;
-        beside.persist(path)?;
+        beside.persist(target)?;
         Ok(())
     };
-    write().of(path, Doing::Write)?;
-    sync_folder(folder)
+    write().of(target, Doing::Write)?;
+    sync_folder(folder_of(target))
 }
 
 /// Makes a temporary file; it removes itself unless it gets a name. The process's umask is taken off the mode.
+///
+/// What a killed process has left of this kind is removed on the way.
 pub(crate) fn beside(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mode = Permissions::from_mode(mode);
-    tempfile::Builder::new()
-        .prefix(".ratchet-")
-        .suffix(".tmp")
+    let file = tempfile::Builder::new()
+        .prefix(BESIDE_PREFIX)
+        .suffix(BESIDE_SUFFIX)
         .permissions(mode)
-        .tempfile_in(folder)
+        .tempfile_in(folder)?;
+    // They are in nobody's way; the next writer tries again.
+    drop(file.as_file().metadata().and_then(|ours| remove_leftovers(folder, ours.modified()?)));
+    Ok(file)
+}
+
+/// Removes temporary files that are so old that nobody is writing to them. `now` is by the clock of the file system.
+fn remove_leftovers(folder: &Path, now: SystemTime) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if !name.starts_with(BESIDE_PREFIX.as_bytes()) || !name.ends_with(BESIDE_SUFFIX.as_bytes())
+        {
+            continue;
+        }
+        let found = entry.metadata()?;
+        let age = now.duration_since(found.modified()?).unwrap_or_default();
+        if found.is_file() && age > LEFTOVER_AFTER {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a rename, a new file or a removal in a folder last through a power cut.
@@ -314,6 +395,41 @@ mod tests {
         assert!(written.ends_with(&format!("'ls -ld {folder} {folder}/state.json'")), "{written}");
         let read = denied("state.json", Doing::Read);
         assert!(read.ends_with(&format!("'ls -ld {folder}/state.json'")), "{read}");
+    }
+
+    #[test]
+    fn a_file_of_any_size_takes_no_more_memory_than_its_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("batch.yaml");
+        let file = File::create(&path).unwrap();
+        let read = || read_if_there(&path, Limit::CONFIG);
+        file.set_len(4 << 20).unwrap();
+        assert_eq!(read().unwrap().unwrap().len(), 4 << 20);
+        for length in [(4 << 20) + 1, 1 << 40] {
+            file.set_len(length).unwrap();
+            let error = read().unwrap_err();
+            assert!(error.to_string().ends_with("batch.yaml: it is larger than 4 MiB"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_killed_writers_have_left_is_removed_by_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let hours_ago = |name: &str, hours: u64| {
+            let file = File::create(path(name)).unwrap();
+            let now = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(now - Duration::from_secs(hours * 3600)).unwrap();
+        };
+        hours_ago(".ratchet-old.tmp", 2);
+        hours_ago(".ratchet-young.tmp", 0);
+        hours_ago("notes.tmp", 2);
+        hours_ago(".ratchet-notes", 2);
+        replace(&path("state.json"), b"{}").unwrap();
+        let mut left: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".ratchet-notes", ".ratchet-young.tmp", "notes.tmp", "state.json"]);
     }
 
     #[test]

@@ -13,7 +13,9 @@ use ratchet_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::file::{Doing, FileError, Of as _, folder_of, read_if_there, replace, sync_folder};
+use super::file::{
+    Doing, FileError, Limit, Of as _, folder_of, read_if_there, replace, sync_folder,
+};
 use super::journal::Writer;
 use super::layout::RunDir;
 
@@ -160,7 +162,7 @@ impl Inflight {
     /// [`InflightError::Newer`] and [`InflightError::Broken`] if it cannot be made out.
     pub fn read(run: &RunDir) -> Result<Option<Self>, InflightError> {
         let path = run.inflight();
-        let Some(bytes) = read_if_there(&path)? else {
+        let Some(bytes) = read_if_there(&path, Limit::INTENT)? else {
             return Ok(None);
         };
         let broken = |why: String| InflightError::Broken { path: path.clone(), why };

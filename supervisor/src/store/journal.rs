@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 
 use memchr::{memchr_iter, memmem, memrchr};
 use ratchet_engine::fold::JournalView;
@@ -123,18 +124,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As [`append`].
     pub fn append(&self, entry: &Entry) -> Result<(), FileError> {
-        let path = self.run.journal();
-        let write = || -> io::Result<u64> {
-            let mut file = File::options().read(true).append(true).create(true).open(&path)?;
-            let length = file.seek(SeekFrom::End(0))?;
-            file.write_all(&closing_a_torn_tail(&file, length, entry.to_line())?)?;
-            file.sync_data()?;
-            Ok(length)
-        };
-        if write().of(&path, Doing::Write)? == 0 {
-            sync_folder(folder_of(&path))?;
-        }
-        Ok(())
+        append_line(&self.run.journal(), entry.to_line())
     }
 
     /// Appends the entry that concludes a spawn, unless that spawn has been concluded.
@@ -161,6 +151,21 @@ impl<'a> Writer<'a> {
         self.append(entry)?;
         Ok(Recorded::Now)
     }
+}
+
+/// Appends one line to a file of lines, under the lock: in one write, and on disk when this returns.
+pub(super) fn append_line(path: &Path, line: Vec<u8>) -> Result<(), FileError> {
+    let write = || -> io::Result<u64> {
+        let mut file = File::options().read(true).append(true).create(true).open(path)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        file.write_all(&closing_a_torn_tail(&file, length, line)?)?;
+        file.sync_data()?;
+        Ok(length)
+    };
+    if write().of(path, Doing::Write)? == 0 {
+        sync_folder(folder_of(path))?;
+    }
+    Ok(())
 }
 
 /// Tells whether an entry that concludes this spawn is there.
@@ -254,7 +259,7 @@ fn each_entry_of(
     })
 }
 
-fn lines_of(block: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn lines_of(block: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     memchr_iter(b'\n', block).chain([block.len()]).map(move |end| {
         let line = &block[start..end];
@@ -273,7 +278,8 @@ fn read_blocks(run: &RunDir, each: impl FnMut(&[u8])) -> Result<(), FileError> {
     }
 }
 
-fn blocks(mut input: impl Read, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+/// Reads blocks of whole lines; one that is longer than any line of ours is passed over.
+pub(super) fn blocks(mut input: impl Read, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0; BLOCK];
     let mut filled = 0;
     let mut skipping = Skipping::No;

@@ -228,6 +228,12 @@ impl RunDir {
         self.dir.join(format!("state.json.broken-{number}"))
     }
 
+    /// Returns `usage.jsonl`.
+    #[must_use]
+    pub fn usage(&self) -> PathBuf {
+        self.dir.join("usage.jsonl")
+    }
+
     /// Returns `inflight.json`.
     #[must_use]
     pub fn inflight(&self) -> PathBuf {
@@ -258,6 +264,12 @@ pub fn supervisor_socket(environment: &Environment) -> Option<PathBuf> {
 #[must_use]
 pub fn known_projects(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_home()?.join("ratchet/projects.json"))
+}
+
+/// Returns the file of the limits that agents have hit, unless the user has no home.
+#[must_use]
+pub fn limits_file(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_home()?.join("ratchet/limits.json"))
 }
 
 /// Returns the folder of all spawn directories, unless the user has no home.

@@ -6,10 +6,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use ratchet_engine::time::Timestamp;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -82,7 +83,7 @@ impl StepLock {
         let run = layout.run(home);
         journal::make_run_dir(&run)?;
         let path = run.step_lock();
-        check_regular(&path, Doing::Lock)?;
+        check_no_link(&path)?;
         let note = Note::of_this_process(now);
         for _ in 0..ATTEMPTS {
             let attempt = match create(&path, &note).of(&path, Doing::Lock)? {
@@ -109,6 +110,17 @@ impl Drop for StepLock {
     }
 }
 
+/// Makes sure that the name leads nowhere else: what is taken over is overwritten.
+fn check_no_link(path: &Path) -> Result<(), FileError> {
+    check_regular(path, Doing::Lock)?;
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => {
+            Err(FileError::Link { path: path.to_owned(), doing: Doing::Lock })
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Makes the file, complete and locked before it has its name, so that nobody ever reads an empty note and takes it for
 /// a stale one. `None` if a file of that name is there.
 fn create(path: &Path, note: &Note) -> io::Result<Option<File>> {
@@ -130,7 +142,8 @@ fn create(path: &Path, note: &Note) -> io::Result<Option<File>> {
 
 /// Takes over a file that is there, if its writer is gone.
 fn take_over(path: &Path, note: &Note) -> io::Result<Attempt> {
-    let file = match File::options().read(true).write(true).open(path) {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = match File::options().read(true).write(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Attempt::Lost),
         Err(error) => return Err(error),

@@ -6,7 +6,7 @@ use ratchet_engine::name::BatchName;
 use thiserror::Error;
 
 use super::change::names_in;
-use super::file::{FileError, read_if_there};
+use super::file::{FileError, Limit, read_if_there};
 use super::layout::Layout;
 
 /// Lists the batches, sorted: the folders that hold a `batch.yaml`.
@@ -30,7 +30,7 @@ pub fn exists(layout: &Layout, name: &BatchName) -> bool {
 /// # Errors
 /// [`ReadError::File`] if it cannot be read, [`ReadError::Manifest`] if it is none.
 pub fn read(layout: &Layout, name: &BatchName) -> Result<Option<Manifest>, ReadError> {
-    match read_if_there(&layout.manifest(name))? {
+    match read_if_there(&layout.manifest(name), Limit::CONFIG)? {
         Some(bytes) => Ok(Some(manifest::parse_bytes(&bytes)?)),
         None => Ok(None),
     }

@@ -4,10 +4,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::{Errno, retry_on_intr};
 
 /// Whether a lock was got.
@@ -29,6 +29,14 @@ pub(crate) fn try_take(file: &File) -> io::Result<Taken> {
     take(file, FlockOperation::NonBlockingLockExclusive)
 }
 
+/// Waits for the lock of a folder, and gives it: it ends when the value is dropped. It leaves no file.
+pub(crate) fn wait_for_folder(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::DIRECTORY.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(folder)?;
+    wait(&file)?;
+    Ok(file)
+}
+
 /// Tells whether a path still names this open file; a lock on a file that was moved or removed orders nothing.
 pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let ours = file.metadata()?;
@@ -43,6 +51,8 @@ pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 fn take(file: &File, operation: FlockOperation) -> io::Result<Taken> {
     match retry_on_intr(|| flock(file, operation)) {
         Ok(()) | Err(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Taken::Yes),
+        // NFS locks only what is open for writing, which a folder cannot be.
+        Err(Errno::BADF) => Ok(Taken::Yes),
         Err(Errno::WOULDBLOCK) => Ok(Taken::No),
         Err(error) => Err(error.into()),
     }

@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 
 use ratchet_engine::name::StepKey;
+use ratchet_engine::outcome::Cause;
 use ratchet_engine::park::{Park, ParkKind};
+use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize as _, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::file::{FileError, read_if_there, replace};
+use super::file::{FileError, Limit, read_if_there, replace};
 use super::journal::Writer;
 use super::layout::RunDir;
 
@@ -20,7 +22,7 @@ use super::layout::RunDir;
 mod tests;
 
 /// The members of a park in the order of spec `step-and-outcome` 5.4; others follow, sorted.
-const PARK_MEMBERS: [&str; 9] = [
+const PARK_MEMBERS: [&str; 11] = [
     "parkedAt",
     "change",
     "kind",
@@ -30,6 +32,8 @@ const PARK_MEMBERS: [&str; 9] = [
     "approved",
     "transition",
     "retry",
+    "cause",
+    "retryAt",
 ];
 
 /// How often a broken file is kept under a new name before the oldest name is used again.
@@ -49,7 +53,7 @@ impl RunState {
     /// # Errors
     /// Fails if the file is there and cannot be read, for then a parked step could run.
     pub fn read(run: &RunDir) -> Result<Self, FileError> {
-        let bytes = match read_if_there(&run.state()) {
+        let bytes = match read_if_there(&run.state(), Limit::STATE) {
             Ok(Some(bytes)) => bytes,
             Ok(None) | Err(FileError::WrongKind { .. }) => return Ok(Self::default()),
             Err(error) => return Err(error),
@@ -95,6 +99,8 @@ impl RunState {
         put("approved", park.approved.map(Value::from));
         put("transition", park.transition.map(|kind| kind.as_str().into()));
         put("retry", park.retry.then_some(Value::Bool(true)));
+        put("cause", park.cause.and_then(|cause| serde_json::to_value(cause).ok()));
+        put("retryAt", park.retry_at.map(|at| at.to_string().into()));
         self.parked().insert(park.key.as_str().to_owned(), Value::Object(entry));
     }
 
@@ -175,6 +181,8 @@ fn park_of(key: &str, value: &Value) -> Option<Park> {
             .into_iter()
             .find(|kind| Some(kind.as_str()) == transition.as_deref()),
         retry: value.get("retry").and_then(Value::as_bool).unwrap_or_default(),
+        cause: value.get("cause").and_then(|cause| Cause::deserialize(cause).ok()),
+        retry_at: text("retryAt").as_deref().and_then(Timestamp::parse),
     })
 }
 

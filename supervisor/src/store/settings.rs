@@ -12,8 +12,9 @@ use serde_json::{Map, Value as Json};
 use yaml_edit::YamlValue;
 
 use super::edit::{self, EditError};
-use super::file::{Doing, FileError, Of as _, folder_of, read_if_there, replace};
+use super::file::{Doing, FileError, Limit, Of as _, folder_of, read_if_there, replace};
 use super::layout::Layout;
+use super::os_lock;
 use crate::error::with_causes;
 
 /// The workflow of a project that names none.
@@ -42,7 +43,7 @@ pub fn read_project(layout: &Layout) -> Result<ProjectConfig, FileError> {
         batch: Layer::default(),
         warnings: Vec::new(),
     };
-    let Some(bytes) = read_if_there(&path)? else { return Ok(none) };
+    let Some(bytes) = read_if_there(&path, Limit::CONFIG)? else { return Ok(none) };
     let name = path.strip_prefix(layout.root()).unwrap_or(&path).display();
     match yaml::parse_bytes(&bytes) {
         Ok(Node { value: Value::Null, .. }) => Ok(none),
@@ -71,7 +72,7 @@ pub struct UserConfig {
 pub fn read_user(path: Option<&Path>) -> UserConfig {
     let Some(path) = path else { return UserConfig::default() };
     let ignored = |why: String| UserConfig { permissions: None, warnings: vec![why + "; ignored"] };
-    let bytes = match read_if_there(path) {
+    let bytes = match read_if_there(path, Limit::CONFIG) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return UserConfig::default(),
         Err(error) => return ignored(with_causes(&error)),
@@ -134,7 +135,10 @@ pub fn save_project_posture(layout: &Layout, posture: Posture) -> Result<(), Edi
 /// Leaves a file that is no JSON object as it was.
 pub fn save_user_posture(path: &Path, posture: Posture) -> Result<(), FileError> {
     let broken = || std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no JSON object");
-    let bytes = read_if_there(path)?.unwrap_or_else(|| b"{}".to_vec());
+    let folder = folder_of(path);
+    make_private_folder(folder)?;
+    let _lock = os_lock::wait_for_folder(folder).of(folder, Doing::Lock)?;
+    let bytes = read_if_there(path, Limit::CONFIG)?.unwrap_or_else(|| b"{}".to_vec());
     let mut root: Json =
         serde_json::from_slice(&bytes).map_err(|_| broken()).of(path, Doing::Write)?;
     let mut at = &mut root;
@@ -146,7 +150,6 @@ pub fn save_user_posture(path: &Path, posture: Posture) -> Result<(), FileError>
     members.insert("posture".to_owned(), posture.as_str().into());
     let mut text = serde_json::to_vec_pretty(&root).expect("a JSON value is always JSON");
     text.push(b'\n');
-    make_private_folder(folder_of(path))?;
     replace(path, &text)
 }
 
@@ -160,6 +163,8 @@ fn make_private_folder(folder: &Path) -> Result<(), FileError> {
 fn set_in_project(layout: &Layout, keys: &[&str], value: &YamlValue) -> Result<(), EditError> {
     let ratchet = layout.ratchet();
     std::fs::create_dir_all(&ratchet).of(&ratchet, Doing::MakeFolder)?;
+    // Read, changed and replaced in one piece: what another process sets meanwhile must not be lost.
+    let _lock = os_lock::wait_for_folder(&ratchet).of(&ratchet, Doing::Lock)?;
     edit::set(&project_file(layout), keys, value)
 }
 
@@ -186,5 +191,66 @@ fn project_config(root: &Node, name: &str) -> ProjectConfig {
         schema: schema.unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
         batch: batch.unwrap_or_default(),
         warnings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratchet_engine::settings::check_assignment;
+
+    use super::*;
+
+    /// Runs all at once, each on its own thread.
+    fn together(count: usize, act: impl Fn(usize) + Sync) {
+        let start = std::sync::Barrier::new(count);
+        std::thread::scope(|scope| {
+            for index in 0..count {
+                let (act, start) = (&act, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    act(index);
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn of_settings_that_are_set_at_once_none_is_lost() {
+        const SET: [(&str, &str); 5] = [
+            ("port", "1"),
+            ("dockerPidsLimit", "2"),
+            ("image", "three"),
+            ("host", "four"),
+            ("network", "five"),
+        ];
+        for _ in 0..10 {
+            let dir = tempfile::tempdir().unwrap();
+            let layout = Layout::new(dir.path());
+            together(SET.len() + 1, |index| match SET.get(index) {
+                Some((key, value)) => {
+                    assign(&layout, &check_assignment(key, value).unwrap()).unwrap();
+                }
+                None => save_project_posture(&layout, Posture::FullAutonomy).unwrap(),
+            });
+            let text = std::fs::read_to_string(layout.config_yaml()).unwrap();
+            for (key, value) in SET {
+                assert!(text.contains(&format!("{key}: {value}")), "{key} was lost: {text}");
+            }
+            assert!(text.contains("posture: full-autonomy"), "{text}");
+            let names: Vec<_> = std::fs::read_dir(layout.ratchet()).unwrap().collect();
+            assert_eq!(names.len(), 1, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_of_any_size_is_refused_and_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        std::fs::create_dir(layout.ratchet()).unwrap();
+        std::fs::File::create(layout.config_yaml()).unwrap().set_len(1 << 40).unwrap();
+        let error = read_project(&layout).unwrap_err();
+        assert!(matches!(error, FileError::TooLarge { .. }), "{error}");
+        let warnings = read_user(Some(&layout.config_yaml())).warnings;
+        assert!(warnings[0].ends_with("it is larger than 4 MiB; ignored"), "{warnings:?}");
     }
 }

@@ -140,9 +140,8 @@ pub(super) fn apply(project: wire::Project, batch: &str) -> wire::ApplyRequest {
     wire::ApplyRequest {
         project: Some(project),
         batch: batch.to_owned(),
-        allow_manifest_escalation: false,
-        allow_agent_override: false,
         leave: wire::Leave::GoesOn.into(),
+        ..wire::ApplyRequest::default()
     }
 }
 

@@ -6,7 +6,7 @@ use ratchet_engine::permission::Escalation;
 use ratchet_engine::report::ApplyReport;
 use ratchet_supervisor::error::channel;
 use ratchet_supervisor::project::Project;
-use ratchet_supervisor::request::{ApplyRequest, Leave, OverrideConsent};
+use ratchet_supervisor::request::{ApplyRequest, Leave, LimitPolicy, OverrideConsent};
 use ratchet_supervisor::store::layout::RunHome;
 
 use super::first_run::ask_for_posture;
@@ -80,12 +80,18 @@ pub(super) fn request(batch: &BatchName, raise: Raise, stepping: Stepping) -> Ap
         escalation: escalation(raise),
         agent_override: consent(stepping),
         leave: Leave::GoesOn,
+        limits: limits(stepping),
     }
 }
 
 /// Reads `--allow-manifest-escalation`.
 pub(super) fn escalation(raise: Raise) -> Escalation {
     if raise.allow_manifest_escalation { Escalation::Allowed } else { Escalation::Clamped }
+}
+
+/// Reads `--ignore-limit`.
+pub(in crate::commands) fn limits(stepping: Stepping) -> LimitPolicy {
+    if stepping.ignore_limit { LimitPolicy::Ignored } else { LimitPolicy::Heeded }
 }
 
 /// Reads `--allow-agent-override`.

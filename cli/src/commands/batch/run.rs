@@ -4,7 +4,7 @@
 
 use ratchet_engine::decide::Idle;
 use ratchet_engine::name::BatchName;
-use ratchet_engine::outcome::{StepResult, StepState};
+use ratchet_engine::outcome::{Cause, StepResult, StepState};
 use ratchet_engine::park::ParkKind;
 use ratchet_engine::permission::Escalation;
 use ratchet_engine::report::ApplyReport;
@@ -15,9 +15,11 @@ use serde::Serialize;
 
 use super::apply::{draw, escalation, request, show_posture};
 use super::first_run::ask_for_posture;
+use super::pause::{Patience, Pause};
 use crate::args::Format;
 use crate::args::batch::Run;
-use crate::commands::{Ended, failed, open_configured, stage};
+use crate::commands::stage::{self, Waited};
+use crate::commands::{Ended, failed, open_configured};
 use crate::diagnostic::Failure;
 use crate::exit::{CodeStyle, Exit};
 use crate::render::page::{Page, Tone};
@@ -64,6 +66,10 @@ enum Reason {
     NothingReady,
     /// A proof-of-work failed and keeps its gate shut.
     ProofFailed,
+    /// An agent has reached its usage limit.
+    LimitReached,
+    /// A budget is used up.
+    OverBudget,
     /// A step said that it is complete, left nothing behind, and would only run again.
     Stalled,
     /// `--max-steps` were run, or more than any work takes.
@@ -85,6 +91,7 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let mut ground = Watched::new(project.clone(), batch.clone(), escalation(args.raise));
     let ((ran, failure), signal) = stage::play(project, ui, format, async |stage| {
         let mut steps = Vec::new();
+        let mut patience = if args.no_wait { Patience::none() } else { Patience::some() };
         loop {
             let report = match stage.apply(request(&batch, args.raise, args.stepping)).await {
                 Ok(report) => report,
@@ -97,12 +104,24 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
             if format == Format::Text {
                 ui.text(|page| draw(page, &report, ground.project(), &batch))?;
             }
+            let pause = Pause::of(&report);
+            let is_patient = patience.allows(&report);
             let halted =
                 Halted::after(&report, stage.asked()).or_else(|| ground.stall_after(&report));
             if is_step(&report) {
                 steps.push(report);
             }
-            let halted = halted.or_else(|| (steps.len() >= most).then(|| Halted::at_limit(most)));
+            let at_limit = || (steps.len() >= most).then(|| Halted::at_limit(most));
+            let halted = match (pause, stage.asked()) {
+                (Some(pause), None) if is_patient && steps.len() < most => {
+                    match stage.wait_until(pause.until).await {
+                        Waited::Over => None,
+                        Waited::Interrupted => stage.asked().map(Halted::by_signal),
+                    }
+                }
+                (Some(pause), None) => Some(Halted::at_pause(pause)),
+                (None, _) | (Some(_), Some(_)) => halted.or_else(at_limit),
+            };
             if let Some(halted) = halted {
                 return Ok((Ran { steps, halted }, None));
             }
@@ -150,7 +169,9 @@ impl Watched {
 
 fn is_step(report: &ApplyReport) -> bool {
     match report {
-        ApplyReport::Step(_) | ApplyReport::Proof(_) => true,
+        // An agent that is out of use for a while was not started.
+        ApplyReport::Step(step) => step.cause != Some(Cause::Quota) || step.spawn_id.is_some(),
+        ApplyReport::Proof(_) => true,
         ApplyReport::Parked(_) | ApplyReport::NothingReady(_) => false,
     }
 }
@@ -159,8 +180,7 @@ impl Halted {
     /// Says whether a run halts after this, and why.
     fn after(report: &ApplyReport, asked: Option<Signal>) -> Option<Self> {
         if let Some(signal) = asked {
-            let message = format!("Stopped by {}.", signal.name());
-            return Some(Self::new(Reason::Stopped, message));
+            return Some(Self::by_signal(signal));
         }
         let halted = |reason, message: &str| Self::new(reason, message);
         match report {
@@ -189,6 +209,7 @@ impl Halted {
                 let reason = match nothing.why {
                     Idle::Done => Reason::Done,
                     Idle::FailedProof { .. } => Reason::ProofFailed,
+                    Idle::OverBudget(_) => Reason::OverBudget,
                     Idle::NothingReady => Reason::NothingReady,
                 };
                 Some(Self { hint: nothing.hint.clone(), ..halted(reason, &nothing.message) })
@@ -199,6 +220,15 @@ impl Halted {
                 ..halted(Reason::ProofFailed, &proof.detail)
             }),
         }
+    }
+
+    fn by_signal(signal: Signal) -> Self {
+        let message = format!("Stopped by {}.", signal.name());
+        Self::new(Reason::Stopped, message)
+    }
+
+    fn at_pause(pause: Pause) -> Self {
+        Self { hint: pause.hint, ..Self::new(Reason::LimitReached, pause.why) }
     }
 
     fn new(reason: Reason, message: impl Into<String>) -> Self {
@@ -241,6 +271,8 @@ impl Ran {
             Reason::Parked => (Tone::Warn, "a parked step holds the batch"),
             Reason::NothingReady => (Tone::Warn, "nothing is ready"),
             Reason::ProofFailed => (Tone::Bad, "a proof-of-work failed"),
+            Reason::LimitReached => (Tone::Warn, "an agent has reached its usage limit"),
+            Reason::OverBudget => (Tone::Warn, "the budget is used up"),
             Reason::Stalled => (Tone::Warn, "a step changes nothing"),
             Reason::MaxSteps => (Tone::Dim, "the limit of steps is reached"),
             Reason::Error => (Tone::Bad, "a step could not be run"),
@@ -259,10 +291,12 @@ impl Ran {
     fn exit(&self) -> Exit {
         match self.halted.reason {
             Reason::Done | Reason::MaxSteps => Exit::Success,
-            Reason::Blocked | Reason::Stopped | Reason::Stalled => Exit::Blocked,
+            Reason::Blocked | Reason::LimitReached | Reason::Stopped | Reason::Stalled => {
+                Exit::Blocked
+            }
             Reason::AwaitingApproval => Exit::AwaitingApproval,
             Reason::Parked => self.halted.waits_for.map_or(Exit::NothingReady, Exit::of_park),
-            Reason::NothingReady => Exit::NothingReady,
+            Reason::OverBudget | Reason::NothingReady => Exit::NothingReady,
             Reason::ProofFailed => Exit::ProofFailed,
             Reason::Error => Exit::Failure,
         }

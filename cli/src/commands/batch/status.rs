@@ -62,6 +62,7 @@ mod tests {
             next: None,
             pull_request: None,
             phases: Vec::new(),
+            usage: None,
         };
         let running = Running {
             change: StepKey::from_text("add-cart"),

@@ -83,6 +83,7 @@ mod tests {
             next: None,
             pull_request: None,
             phases: Vec::new(),
+            usage: None,
         };
         let settings = resolve(None, &Layer::default(), None, Escalation::Clamped);
         assert_fits("view", &Shown::of(&batch, &settings, &[]));

@@ -103,6 +103,8 @@ fn every_setting_is_shown_with_where_it_comes_from() {
       agentIdleTimeoutMs     (unset)  [default]
       agentOutputLimitBytes  (unset)  [default]
       proofTimeoutMs         (unset)  [default]
+      budgetUsd              (unset)  [default]
+      budgetTokens           (unset)  [default]
       agents                 (unset)  [default]
       requireOverrideFlag    (unset)  [default]
 

@@ -25,6 +25,7 @@ fn change_of(name: &str, status: ChangeState) -> ChangeStatus {
         exists: true,
         archived: false,
         parked: None,
+        usage: None,
     }
 }
 
@@ -52,6 +53,7 @@ fn batch_of(phases: Vec<PhaseStatus>) -> BatchStatus {
         next: None,
         pull_request: None,
         phases,
+        usage: None,
     }
 }
 
@@ -141,6 +143,8 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
         feedback: None,
         approved: None,
         retry: false,
+        cause: None,
+        retry_at: None,
     };
     let asked = park(ParkKind::Blocked, "Which currency?\nEuro or pound?");
     let parked = |name, state, park| ChangeStatus { parked: Some(park), ..change_of(name, state) };
@@ -224,6 +228,8 @@ fn a_parked_decomposition_and_a_parked_pull_request_show_what_frees_them() {
         feedback: None,
         approved: None,
         retry: false,
+        cause: None,
+        retry_at: None,
     };
     let phase =
         PhaseStatus { parked: Some(asked.clone()), ..phase_of("p1", PhaseState::Pending, vec![]) };
@@ -271,6 +277,8 @@ fn a_step_that_nobody_asked_anything_about_runs_again() {
         feedback: None,
         approved: None,
         retry: true,
+        cause: None,
+        retry_at: None,
     };
     let change =
         ChangeStatus { parked: Some(stopped), ..change_of("add-cart", ChangeState::InProgress) };

@@ -23,6 +23,8 @@ fn result_of(state: StepState) -> StepResult {
         transition: StepKind::Apply,
         blocker: None,
         approval_request: None,
+        cause: None,
+        retry_at: None,
         detail: None,
         journal_refs: None,
         message: None,
@@ -138,6 +140,8 @@ fn parked_steps_say_what_frees_the_first_and_who_else_waits() {
             approved: None,
             transition: None,
             retry: false,
+            cause: None,
+            retry_at: None,
         },
     };
     let halts = [
@@ -194,6 +198,8 @@ fn a_step_that_halts_says_what_it_waits_for() {
         approved: None,
         transition: Some(transition),
         retry: false,
+        cause: None,
+        retry_at: None,
     };
     let verify = StepResult { transition: StepKind::Verify, ..result_of(StepState::Blocked) };
     let change = ChangeName::parse("add-cart").unwrap();

@@ -77,6 +77,8 @@ fn park(kind: ParkKind, transition: Option<StepKind>, approved: Option<bool>) ->
         feedback: None,
         approved,
         transition,
+        cause: None,
+        retry_at: None,
         retry: false,
     }
 }

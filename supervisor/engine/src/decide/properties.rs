@@ -103,7 +103,7 @@ fn succeed(sketch: &mut Sketch) -> bool {
             *sketch = sketch.clone().invalidated(&phase);
             true
         }
-        Plan::Idle(Idle::Done | Idle::NothingReady) => false,
+        Plan::Idle(Idle::Done | Idle::OverBudget(_) | Idle::NothingReady) => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::settings::{GateMode, PrGrouping};
 use crate::sketch::{Proof, Sketch};
+use crate::usage::{Completeness, SpawnUsage, Usage};
 
 fn plan(sketch: &Sketch) -> Plan {
     decide(&sketch.0).expect("the changes have an order")
@@ -148,4 +149,21 @@ fn a_standalone_step_has_the_forced_transition() {
     }
     let step = Step::standalone(change, Transition::Propose, Some("sell more"), None, None);
     assert!(step.phase.goal.contains("sell more"));
+}
+
+#[test]
+fn no_agent_is_planned_once_the_budget_is_used_up_but_a_proof_still_is() {
+    let usage = Usage { input_tokens: 60, output_tokens: 40, ..Usage::default() };
+    let spawn = SpawnUsage { usage, completeness: Completeness::Known };
+    let limited = |sketch: Sketch, limit| {
+        let mut sketch = sketch.used("api", &spawn);
+        sketch.0.settings.budget_tokens = Some(limit);
+        plan(&sketch)
+    };
+    let Plan::Idle(idle) = limited(one(), 100) else { panic!("a step was planned") };
+    let message = idle.message();
+    assert!(message.contains("100 tokens of budgetTokens 100"), "{message}");
+    assert!(matches!(limited(one(), 101), Plan::Spawn(_)));
+    assert!(matches!(limited(one().done(&["api"]), 100), Plan::Prove(_)));
+    assert!(matches!(limited(one().asked("api"), 100), Plan::Parked(_)));
 }

@@ -2,15 +2,18 @@
 //! never a cause: standard error is not interpreted, except for the one sentence in which an agent names an option that
 //! it does not know.
 
-use super::{Session, SessionEnd};
+use super::{Cause, Session, SessionEnd};
 use crate::settings::Scope;
 use crate::transition::StepKind;
 
 /// Gives the hint, if the end looks like one that the arguments brought about: a real exit code other than 0, no entry
-/// in the journal, and no stand-in for the agent.
+/// in the journal, and no stand-in for the agent; unless the agent itself named another cause.
 pub(super) fn hint(kind: StepKind, session: &Session) -> Option<String> {
     let real_failure = matches!(session.end, SessionEnd::Exited(code) if code != 0);
     if !real_failure || !session.reports.is_empty() || session.via.is_some() {
+        return None;
+    }
+    if session.told().is_some_and(|told| told.cause != Cause::Crash && told.cause != Cause::Model) {
         return None;
     }
     rejected_option(session).or_else(|| named_model(kind, session))

@@ -17,6 +17,8 @@ struct Conclusion {
     approval_request: Option<String>,
     detail: Option<String>,
     message: String,
+    /// The process failed, or says so itself; not only the work.
+    failed: bool,
 }
 
 /// Judges what an agent's session amounts to. The seed calls it `mapSessionToOutcome`.
@@ -28,6 +30,10 @@ pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     let mut result = StepResult::new(conclusion.state, subject.key.clone(), kind);
     result.blocker = conclusion.blocker;
     result.approval_request = conclusion.approval_request;
+    if conclusion.failed {
+        result.cause = session.cause();
+        result.retry_at = session.told().and_then(|told| told.retry_at);
+    }
     result.detail = conclusion.detail;
     result.message = Some(conclusion.message);
     result.journal_refs = Some(session.reports.iter().map(|report| report.index).collect());
@@ -71,10 +77,12 @@ fn conclude(subject: &Subject, session: &Session) -> Conclusion {
             if let Some(reason) = mismatch {
                 blocked(format!("Reported complete but disk disagrees: {reason}."))
             } else if let Some(how) = failure {
-                blocked(format!(
+                let how = because(session, &how);
+                let text = format!(
                     "Agent reported completion but {how} — the reported work may be incomplete; \
                      review and resume."
-                ))
+                );
+                Conclusion { failed: true, ..blocked(text) }
             } else {
                 completed(subject, completion)
             }
@@ -94,23 +102,26 @@ fn asked(question: &Report, kind: StepKind) -> Conclusion {
 fn failed(kind: StepKind, session: &Session, how: &str) -> Conclusion {
     let tail = transcript(&session.stderr, &session.stdout);
     let tail = with_account(session, tail);
-    let message = session.end.failure_message(kind);
+    let message = ended(session, &session.end.failure_message(kind));
     if let Some(why) = session.end.never_started() {
         // It says by itself what is wrong, on every surface that shows a blocker.
         let blocker = format!("Agent {how}: {why}.");
         return Conclusion {
             blocker: Some(blocker),
             detail: Some(joined(why, &tail)),
+            failed: true,
             ..blocked(message)
         };
     }
-    let blocker = format!("Agent {how} without reporting completion.");
+    let blocker = ended(session, &format!("Agent {how} without reporting completion."));
     let Some(hint) = attribution::hint(kind, session) else {
-        return Conclusion { blocker: Some(blocker), detail: Some(tail), ..blocked(message) };
+        let detail = Some(tail);
+        return Conclusion { blocker: Some(blocker), detail, failed: true, ..blocked(message) };
     };
     Conclusion {
         blocker: Some(format!("{blocker} {hint}")),
         detail: Some(joined(&hint, &tail)),
+        failed: true,
         ..blocked(format!("{message} {hint}"))
     }
 }
@@ -125,6 +136,7 @@ fn completed(subject: &Subject, completion: &Report) -> Conclusion {
             blocker: None,
             approval_request: Some(summary),
             detail: None,
+            failed: false,
             message: format!("{} complete; awaiting approval.", capitalised(kind)),
         };
     }
@@ -133,6 +145,7 @@ fn completed(subject: &Subject, completion: &Report) -> Conclusion {
         blocker: None,
         approval_request: None,
         detail: None,
+        failed: false,
         message: summary,
     }
 }
@@ -142,18 +155,21 @@ fn silent(kind: StepKind, session: &Session) -> Conclusion {
     let tail = with_account(session, transcript(&session.stdout, &session.stderr));
     match evidence::progress(kind, session) {
         Some(progress) => {
+            let how = because(session, "exited with code 0");
             let text = format!(
-                "Agent exited with code 0 without reporting completion, but {progress} — review \
-                 and resume."
+                "Agent {how} without reporting completion, but {progress} — review and resume."
             );
-            Conclusion { detail: Some(joined(&text, &tail)), ..blocked(text) }
+            let failed = session.told().is_some();
+            Conclusion { detail: Some(joined(&text, &tail)), failed, ..blocked(text) }
         }
         None => Conclusion {
-            blocker: Some(
-                "Agent exited with code 0 without reporting completion or a blocker.".to_owned(),
-            ),
+            blocker: Some(ended(
+                session,
+                "Agent exited with code 0 without reporting completion or a blocker.",
+            )),
             detail: Some(tail),
-            ..blocked(format!("No completion reported during {kind}."))
+            failed: session.told().is_some(),
+            ..blocked(ended(session, &format!("No completion reported during {kind}.")))
         },
     }
 }
@@ -165,6 +181,23 @@ fn blocked(text: String) -> Conclusion {
         approval_request: None,
         detail: None,
         message: text,
+        failed: false,
+    }
+}
+
+/// Adds what the agent said of its failure to a sentence.
+fn ended(session: &Session, sentence: &str) -> String {
+    match session.told() {
+        Some(told) => format!("{}: {}.", sentence.trim_end_matches('.'), told.sentence()),
+        None => sentence.to_owned(),
+    }
+}
+
+/// Adds it within a sentence.
+fn because(session: &Session, how: &str) -> String {
+    match session.told() {
+        Some(told) => format!("{how} ({})", told.sentence()),
+        None => how.to_owned(),
     }
 }
 

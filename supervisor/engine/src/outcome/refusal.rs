@@ -3,9 +3,10 @@
 
 use thiserror::Error;
 
-use super::{StepResult, StepState};
+use super::{Cause, StepResult, StepState};
 use crate::decide::Step;
 use crate::name::AgentName;
+use crate::time::Timestamp;
 
 /// Says why a step was not started, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -45,6 +46,17 @@ pub enum Refusal {
         /// The locus.
         locus: String,
     },
+    /// The agent's usage limit was reached before and has not reset.
+    #[error(
+        "{agent}: limit reached, resets at {until}. The agent was not started; wait until then (`ratchet batch run` does), \
+         or add --ignore-limit to try at once."
+    )]
+    LimitReached {
+        /// The agent.
+        agent: AgentName,
+        /// When it resets.
+        until: Timestamp,
+    },
     /// The override is set and the project asks for its flag.
     #[error(
         "RATCHET_BATCH_AGENT_CMD is set, and this project runs it only with --allow-agent-override. \
@@ -67,6 +79,10 @@ impl Refusal {
         let mut result = StepResult::new(StepState::Blocked, step.key.clone(), step.kind());
         result.blocker = Some(text.clone());
         result.message = Some(text);
+        if let Self::LimitReached { until, .. } = self {
+            result.cause = Some(Cause::Quota);
+            result.retry_at = Some(*until);
+        }
         result
     }
 }

@@ -112,7 +112,7 @@ fn a_proof_that_keeps_its_gate_shut_says_how_it_runs_again() {
         let finding = judged_proof(pass, &end, b"");
         let record = finding.record(&proving.phase, ProofPolicy::HardGate);
         let report = ApplyReport::proof(&proving, &record).of_batch(&failed.0.batch);
-        let ApplyReport::Proof(proof) = report else { panic!("{report:?}") };
+        let ApplyReport::Proof(proof) = report else { panic!("no proof: {report:?}") };
         proof.hint
     };
     assert_eq!(proof("exit 0", SessionEnd::Exited(4)).as_deref(), Some(hint));

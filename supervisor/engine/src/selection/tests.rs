@@ -27,6 +27,7 @@ fn picked(sketch: &Sketch) -> String {
         }
         Target::Idle(Idle::Done) => "done".to_owned(),
         Target::Idle(Idle::FailedProof { gated_by, .. }) => format!("failed: {gated_by}"),
+        Target::Idle(Idle::OverBudget(_)) => panic!("selection knows no budget"),
         Target::Idle(Idle::NothingReady) => "nothing".to_owned(),
     }
 }

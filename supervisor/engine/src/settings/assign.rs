@@ -130,8 +130,9 @@ pub fn check_assignment(key: &str, value: &str) -> Result<Assignment, SetError> 
         | Key::AgentStartTimeoutMs
         | Key::AgentIdleTimeoutMs
         | Key::AgentOutputLimitBytes
-        | Key::ProofTimeoutMs => integer(key, value),
-        Key::DockerCpus => number(key, value),
+        | Key::ProofTimeoutMs
+        | Key::BudgetTokens => integer(key, value),
+        Key::DockerCpus | Key::BudgetUsd => number(key, value),
         Key::Insecure => boolean(key, value),
         // Not settable, see above.
         Key::Permissions | Key::Agents | Key::RequireOverrideFlag => {

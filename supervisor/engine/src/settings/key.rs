@@ -28,6 +28,8 @@ pub enum Key {
     AgentIdleTimeoutMs,
     AgentOutputLimitBytes,
     ProofTimeoutMs,
+    BudgetUsd,
+    BudgetTokens,
     Permissions,
     Agents,
     RequireOverrideFlag,
@@ -35,7 +37,7 @@ pub enum Key {
 
 impl Key {
     /// Every setting, in the order in which people are told.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Gate,
         Self::Strategy,
         Self::ProofOfWork,
@@ -57,6 +59,8 @@ impl Key {
         Self::AgentIdleTimeoutMs,
         Self::AgentOutputLimitBytes,
         Self::ProofTimeoutMs,
+        Self::BudgetUsd,
+        Self::BudgetTokens,
         Self::Permissions,
         Self::Agents,
         Self::RequireOverrideFlag,
@@ -87,6 +91,8 @@ impl Key {
             Self::AgentIdleTimeoutMs => "agentIdleTimeoutMs",
             Self::AgentOutputLimitBytes => "agentOutputLimitBytes",
             Self::ProofTimeoutMs => "proofTimeoutMs",
+            Self::BudgetUsd => "budgetUsd",
+            Self::BudgetTokens => "budgetTokens",
             Self::Permissions => "permissions",
             Self::Agents => "agents",
             Self::RequireOverrideFlag => "requireOverrideFlag",

@@ -5,6 +5,7 @@ use secrecy::SecretString;
 use super::{AgentChoice, AgentOverride, Key, Layer};
 use crate::name::AgentName;
 use crate::permission::PermissionsLayer;
+use crate::usage::Usd;
 use crate::yaml::reader::{Issue, Reader, Trail};
 use crate::yaml::{Member, Node, Value};
 
@@ -77,6 +78,10 @@ impl Layer {
                 self.agent_output_limit_bytes = reader.positive_integer(trail, node);
             }
             Key::ProofTimeoutMs => self.proof_timeout_ms = reader.positive_integer(trail, node),
+            Key::BudgetUsd => {
+                self.budget_usd = reader.positive_number(trail, node).and_then(Usd::from_dollars);
+            }
+            Key::BudgetTokens => self.budget_tokens = reader.positive_integer(trail, node),
             Key::Permissions => self.permissions = PermissionsLayer::read(reader, trail, node),
             Key::Agents => {
                 self.agents = reader.named(trail, node, read_override).unwrap_or_default();

@@ -62,6 +62,8 @@ pub fn resolve(
         agent_output_limit_bytes: cascade
             .nearest(Key::AgentOutputLimitBytes, |layer| &layer.agent_output_limit_bytes),
         proof_timeout_ms: cascade.nearest(Key::ProofTimeoutMs, |layer| &layer.proof_timeout_ms),
+        budget_usd: cascade.least(Key::BudgetUsd, |layer| layer.budget_usd),
+        budget_tokens: cascade.least(Key::BudgetTokens, |layer| layer.budget_tokens),
         require_override_flag: cascade
             .nearest(Key::RequireOverrideFlag, |layer| &layer.require_override_flag)
             .unwrap_or_default(),
@@ -90,6 +92,16 @@ impl<'l> Cascade<'l> {
             .or_else(|| of(self.project).as_ref().map(|value| (value, Scope::Project)));
         self.note(key, value.map_or(Scope::Default, |(_, scope)| scope));
         value.map(|(value, _)| value.clone())
+    }
+
+    /// Gives the smallest value of a key and notes whose it is. A manifest is written by agents too, when they decompose;
+    /// it may tighten what they are allowed, never loosen it.
+    fn least<T: Copy + Ord>(&mut self, key: Key, of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
+        let from_project = of(self.project).map(|value| (value, Scope::Project));
+        let from_manifest = self.manifest.and_then(of).map(|value| (value, Scope::Manifest));
+        let value = [from_project, from_manifest].into_iter().flatten().min();
+        self.note(key, value.map_or(Scope::Default, |(_, scope)| scope));
+        value.map(|(value, _)| value)
     }
 
     fn note(&mut self, key: Key, scope: Scope) {

@@ -82,7 +82,7 @@ fn every_key_can_be_read_and_shown() {
     let text = "{gate: voluntary, strategy: feature, proofOfWork: warn, locus: docker, prGrouping: per-phase, agent: \
                 claude, image: i, dockerUser: '1000:1000', dockerMemory: 4g, dockerPidsLimit: 9, dockerCpus: 1.5, \
                 network: none, host: h, port: 8443, authToken: s3cret, insecure: true, agentTimeoutMs: 1, \
-                agentStartTimeoutMs: 2, agentIdleTimeoutMs: 3, agentOutputLimitBytes: 4, proofTimeoutMs: 5, \
+                agentStartTimeoutMs: 2, agentIdleTimeoutMs: 3, agentOutputLimitBytes: 4, proofTimeoutMs: 5, budgetUsd: 2.5, budgetTokens: 7, \
                 permissions: {}, agents: {claude: {command: c, args: [--token, abc], env: {KEY: s3cret}}}, \
                 requireOverrideFlag: true}";
     let resolved = resolve(None, &project(text), None, Escalation::Clamped);

@@ -47,6 +47,8 @@ impl Settings {
             Key::AgentIdleTimeoutMs => self.agent_idle_timeout_ms.map(Value::from),
             Key::AgentOutputLimitBytes => self.agent_output_limit_bytes.map(Value::from),
             Key::ProofTimeoutMs => self.proof_timeout_ms.map(Value::from),
+            Key::BudgetUsd => self.budget_usd.map(|budget| shown_number(budget.dollars())),
+            Key::BudgetTokens => self.budget_tokens.map(Value::from),
             Key::Permissions => Some(json!(self.permissions.redacted())),
             Key::Agents if self.agents.is_empty() => None,
             Key::Agents => {

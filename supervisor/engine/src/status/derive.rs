@@ -44,6 +44,7 @@ pub fn derive(snapshot: &Snapshot) -> Result<BatchStatus, Misordered> {
         next: reach.next(&phases),
         pull_request: due_pull_request(snapshot, &reach),
         phases,
+        usage: snapshot.usage.total().copied(),
     })
 }
 
@@ -75,7 +76,10 @@ fn phase_status(snapshot: &Snapshot, phase: &Phase, gated_by: Option<String>) ->
         known.iter().filter(|(_, (_, _, done))| *done).map(|(change, _)| &change.name).collect();
     let changes: Vec<_> = known
         .iter()
-        .map(|(change, (facts, park, _))| change_status(change, facts, *park, &done))
+        .map(|(change, (facts, park, _))| ChangeStatus {
+            usage: snapshot.usage.of(change.name.as_str()).copied(),
+            ..change_status(change, facts, *park, &done)
+        })
         .collect();
     PhaseStatus {
         name: phase.name.clone(),
@@ -132,6 +136,7 @@ fn change_status(
         exists: facts.exists && !facts.archived,
         archived: facts.archived,
         parked: park.map(ParkView::from),
+        usage: None,
     }
 }
 
@@ -186,6 +191,8 @@ impl From<&Park> for ParkView {
         Self {
             kind: park.kind,
             reason: park.reason.clone(),
+            cause: park.cause,
+            retry_at: park.retry_at,
             answer: park.answer.clone(),
             feedback: park.feedback.clone(),
             approved: park.approved,

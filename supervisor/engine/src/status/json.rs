@@ -9,6 +9,7 @@ use super::{
 };
 use crate::name::{BatchName, ChangeName, PhaseName};
 use crate::settings::GateMode;
+use crate::usage::TallyJson;
 
 /// What `batch status --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +25,8 @@ pub struct StatusJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pull_request: Option<&'a DuePullRequest>,
     phases: Vec<StatusPhase<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<TallyJson>,
 }
 
 /// What `batch view --json` prints, before what it adds.
@@ -40,6 +43,8 @@ pub struct ViewJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pull_request: Option<&'a DuePullRequest>,
     status: BatchState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<TallyJson>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,6 +125,8 @@ struct ChangeJson<'a> {
     blocked_by: &'a [ChangeName],
     exists: bool,
     archived: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<TallyJson>,
 }
 
 impl BatchStatus {
@@ -141,6 +148,7 @@ impl BatchStatus {
             next,
             pull_request: self.pull_request.as_ref(),
             phases: self.phases.iter().map(StatusPhase::from).collect(),
+            usage: self.usage.as_ref().map(TallyJson::from),
         }
     }
 
@@ -156,6 +164,7 @@ impl BatchStatus {
             next: self.next.as_ref().map(NextStep::from),
             pull_request: self.pull_request.as_ref(),
             status: self.status,
+            usage: self.usage.as_ref().map(TallyJson::from),
         }
     }
 }
@@ -231,6 +240,7 @@ impl<'a> From<&'a ChangeStatus> for ChangeJson<'a> {
             blocked_by: &change.blocked_by,
             exists: change.exists,
             archived: change.archived,
+            usage: change.usage.as_ref().map(TallyJson::from),
         }
     }
 }

@@ -3,7 +3,10 @@
 //! With partial messages the same text comes twice: in pieces while it is written, and whole when it is finished. It
 //! is shown as it is written; the whole one is shown only if its pieces were not.
 
+use ratchet_engine::usage::{Usage, Usd};
+
 use super::json::Json;
+use super::meter::Meter;
 use super::prose::{Prose, one_line, say};
 use super::tools::{self, Outcome};
 use super::{AgentEvent, Final, Known, Sink};
@@ -21,6 +24,7 @@ pub(super) struct Parser {
     written: Vec<Block>,
     /// When the usage limit that was hit ends, in seconds since 1970.
     limit_resets_at: Option<u64>,
+    meter: Meter,
 }
 
 /// Text that was shown in pieces: its beginning, and how long it was.
@@ -33,7 +37,10 @@ struct Block {
 impl Parser {
     pub(super) fn event(&mut self, kind: &str, json: &Json, sink: Sink<'_>) -> Known {
         match kind {
-            "stream_event" => self.partial(json.get("event"), sink),
+            "stream_event" => {
+                self.count_partial(json);
+                self.partial(json.get("event"), sink);
+            }
             "assistant" => self.message(json, sink),
             "user" => self.results(json, sink),
             "system" => self.system(json, sink),
@@ -43,6 +50,10 @@ impl Parser {
             _ => return Known::No,
         }
         Known::Yes
+    }
+
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     pub(super) fn flush(&mut self, sink: Sink<'_>) {
@@ -75,7 +86,27 @@ impl Parser {
         }
     }
 
+    /// Counts are in the beginning of a message (what it read) and in its end (what it wrote).
+    fn count_partial(&mut self, json: &Json) {
+        let parent = json.text("parent_tool_use_id");
+        let Some(event) = json.get("event") else { return };
+        match (event.text("type"), event.get("message"), event.get("usage")) {
+            (Some("message_start"), Some(message), _) => self.count_message(message, parent),
+            (Some("message_delta"), _, Some(usage)) => self.meter.newest(parent, counts(usage)),
+            _ => {}
+        }
+    }
+
+    fn count_message(&mut self, message: &Json, parent: Option<&str>) {
+        if let (Some(id), Some(usage)) = (message.text("id"), message.get("usage")) {
+            self.meter.message(id, parent, counts(usage));
+        }
+    }
+
     fn message(&mut self, json: &Json, sink: Sink<'_>) {
+        if let Some(message) = json.get("message") {
+            self.count_message(message, json.text("parent_tool_use_id"));
+        }
         let content = json.at(&["message", "content"]).map_or(&[][..], Json::items);
         for block in content {
             match (block.text("type"), block.text("text"), block.text("name")) {
@@ -144,6 +175,9 @@ impl Parser {
     fn result(&mut self, json: &Json, sink: Sink<'_>) {
         self.flush(sink);
         let usage = json.get("usage");
+        if let Some(total) = total(json) {
+            self.meter.total(total);
+        }
         let tokens = |key| usage.and_then(|usage| usage.count(key));
         let errors: Vec<&str> = json
             .get("errors")
@@ -208,6 +242,42 @@ impl Block {
 
     fn is(&self, text: &str) -> bool {
         self.len > 0 && self.len == text.len() && text.starts_with(&self.start)
+    }
+}
+
+/// The tokens of one message or one turn of the main agent.
+fn counts(usage: &Json) -> Usage {
+    let count = |key| usage.count(key).unwrap_or(0);
+    Usage {
+        input_tokens: count("input_tokens"),
+        cached_input_tokens: count("cache_read_input_tokens"),
+        cache_write_tokens: count("cache_creation_input_tokens"),
+        output_tokens: count("output_tokens"),
+        ..Usage::default()
+    }
+}
+
+/// The tokens and the price of the whole run: by model, which includes subagents and side calls, else those of the main agent.
+fn total(result: &Json) -> Option<Usage> {
+    let by_model = result.get("modelUsage").map(Json::members).filter(|models| !models.is_empty());
+    let tokens = match by_model {
+        Some(models) => {
+            models.iter().map(|(_, model)| model_counts(model)).fold(Usage::default(), Usage::plus)
+        }
+        None => counts(result.get("usage")?),
+    };
+    let cost_usd = result.number("total_cost_usd").and_then(Usd::from_dollars);
+    Some(Usage { cost_usd, ..tokens })
+}
+
+fn model_counts(model: &Json) -> Usage {
+    let count = |key| model.count(key).unwrap_or(0);
+    Usage {
+        input_tokens: count("inputTokens"),
+        cached_input_tokens: count("cacheReadInputTokens"),
+        cache_write_tokens: count("cacheCreationInputTokens"),
+        output_tokens: count("outputTokens"),
+        ..Usage::default()
     }
 }
 

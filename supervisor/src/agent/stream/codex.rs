@@ -5,17 +5,22 @@
 
 use std::borrow::Cow;
 
+use ratchet_engine::usage::Usage;
+
 use super::json::Json;
+use super::meter::Meter;
 use super::prose::{one_line, say};
 use super::tools::{self, Outcome};
 use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
-#[derive(Debug)]
-pub(super) struct Parser;
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    meter: Meter,
+}
 
 impl Parser {
-    pub(super) fn event(&self, kind: &str, json: &Json, sink: Sink<'_>) -> Known {
+    pub(super) fn event(&mut self, kind: &str, json: &Json, sink: Sink<'_>) -> Known {
         match kind {
             "thread.started" => sink(AgentEvent::Started {
                 session: json.text("thread_id").map(str::to_owned),
@@ -25,12 +30,18 @@ impl Parser {
             "item.started" => started(json.get("item"), sink),
             "item.completed" => completed(json.get("item"), sink),
             "error" => error(json.text("message").unwrap_or(""), sink),
-            "turn.completed" => sink(AgentEvent::Final(Final {
-                tokens: json.get("usage").and_then(|usage| {
-                    usage.count("input_tokens").zip(usage.count("output_tokens"))
-                }),
-                ..Final::default()
-            })),
+            "turn.completed" => {
+                let usage = json.get("usage");
+                if let Some(usage) = usage {
+                    self.meter.total(counts(usage));
+                }
+                sink(AgentEvent::Final(Final {
+                    tokens: usage.and_then(|usage| {
+                        usage.count("input_tokens").zip(usage.count("output_tokens"))
+                    }),
+                    ..Final::default()
+                }));
+            }
             "turn.failed" => {
                 let text = json.at(&["error", "message"]).and_then(Json::as_text).unwrap_or("");
                 let text = plain(text);
@@ -43,6 +54,26 @@ impl Parser {
             _ => return Known::No,
         }
         Known::Yes
+    }
+
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+}
+
+/// The tokens of the whole thread up to here. What came from or went to the cache is part of the input, reasoning part of the
+/// output. No price is named.
+fn counts(usage: &Json) -> Usage {
+    let count = |key| usage.count(key).unwrap_or(0);
+    let (cached, written) = (count("cached_input_tokens"), count("cache_write_input_tokens"));
+    let reasoning = count("reasoning_output_tokens");
+    Usage {
+        input_tokens: count("input_tokens").saturating_sub(cached).saturating_sub(written),
+        cached_input_tokens: cached,
+        cache_write_tokens: written,
+        output_tokens: count("output_tokens").saturating_sub(reasoning),
+        reasoning_tokens: reasoning,
+        cost_usd: None,
     }
 }
 

@@ -3,17 +3,22 @@
 //! Known from its documents only. The tool is the one member of `tool_call`, as `readToolCall`; on a failure there
 //! may be no `result` at all, and after one it sometimes does not exit.
 
+use ratchet_engine::usage::Usage;
+
 use super::json::Json;
+use super::meter::Meter;
 use super::prose::say;
 use super::tools::{self, Outcome};
 use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
-#[derive(Debug)]
-pub(super) struct Parser;
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    meter: Meter,
+}
 
 impl Parser {
-    pub(super) fn event(&self, kind: &str, json: &Json, sink: Sink<'_>) -> Known {
+    pub(super) fn event(&mut self, kind: &str, json: &Json, sink: Sink<'_>) -> Known {
         match kind {
             "system" => system(json, sink),
             "assistant" => {
@@ -24,10 +29,30 @@ impl Parser {
             }
             "user" | "thinking" => sink(AgentEvent::Quiet),
             "tool_call" => tool_call(json, sink),
-            "result" => sink(AgentEvent::Final(last_word(json))),
+            "result" => {
+                if let Some(usage) = json.get("usage") {
+                    self.meter.total(counts(usage));
+                }
+                sink(AgentEvent::Final(last_word(json)));
+            }
             _ => return Known::No,
         }
         Known::Yes
+    }
+
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+}
+
+fn counts(usage: &Json) -> Usage {
+    let count = |key| usage.count(key).unwrap_or(0);
+    Usage {
+        input_tokens: count("inputTokens"),
+        cached_input_tokens: count("cacheReadTokens"),
+        cache_write_tokens: count("cacheWriteTokens"),
+        output_tokens: count("outputTokens"),
+        ..Usage::default()
     }
 }
 

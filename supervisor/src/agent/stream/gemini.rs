@@ -2,7 +2,10 @@
 //!
 //! A command that exits non-zero, or that its injection check refused, still counts as a success here.
 
+use ratchet_engine::usage::Usage;
+
 use super::json::Json;
+use super::meter::Meter;
 use super::prose::{Prose, one_line};
 use super::tools::{self, Outcome};
 use super::{AgentEvent, Final, Known, Sink};
@@ -11,6 +14,7 @@ use crate::agent::failure::Failure;
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     prose: Prose,
+    meter: Meter,
 }
 
 impl Parser {
@@ -44,11 +48,18 @@ impl Parser {
             }
             "result" => {
                 self.flush(sink);
+                if let Some(stats) = json.get("stats") {
+                    self.meter.total(counts(stats));
+                }
                 sink(AgentEvent::Final(last_word(json)));
             }
             _ => return Known::No,
         }
         Known::Yes
+    }
+
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     pub(super) fn flush(&mut self, sink: Sink<'_>) {
@@ -65,6 +76,20 @@ impl Parser {
             }
         }
         sink(AgentEvent::Quiet);
+    }
+}
+
+/// The tokens of the whole run. What came from the cache is part of the input; what the total has beyond input and output is
+/// thinking. No price is named.
+fn counts(stats: &Json) -> Usage {
+    let count = |key| stats.count(key).unwrap_or(0);
+    let (input, output, cached) = (count("input_tokens"), count("output_tokens"), count("cached"));
+    Usage {
+        input_tokens: input.saturating_sub(cached),
+        cached_input_tokens: cached,
+        output_tokens: output,
+        reasoning_tokens: count("total_tokens").saturating_sub(input).saturating_sub(output),
+        ..Usage::default()
     }
 }
 

@@ -2,17 +2,22 @@
 //!
 //! There is no closing event: the last step says why it finished, and any reason but a tool call is the end.
 
+use ratchet_engine::usage::{Usage, Usd};
+
 use super::json::Json;
+use super::meter::Meter;
 use super::prose::{one_line, say};
 use super::tools::{self, Outcome};
 use super::{AgentEvent, Final, Known, Sink};
 use crate::agent::failure::Failure;
 
-#[derive(Debug)]
-pub(super) struct Parser;
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    meter: Meter,
+}
 
 impl Parser {
-    pub(super) fn event(&self, kind: &str, json: &Json, sink: Sink<'_>) -> Known {
+    pub(super) fn event(&mut self, kind: &str, json: &Json, sink: Sink<'_>) -> Known {
         let part = json.get("part").unwrap_or(&Json::Null);
         match kind {
             "step_start" => sink(AgentEvent::Started {
@@ -22,11 +27,22 @@ impl Parser {
             "text" => say(part.text("text").unwrap_or(""), sink),
             "reasoning" => sink(AgentEvent::Quiet),
             "tool_use" => tool_use(part, sink),
-            "step_finish" => step_finish(part, sink),
+            "step_finish" => {
+                self.meter.step(counts(part));
+                let last_word = step_finish(part);
+                if last_word.is_some() {
+                    self.meter.over();
+                }
+                sink(last_word.map_or(AgentEvent::Quiet, AgentEvent::Final));
+            }
             "error" => sink(AgentEvent::Final(error(json.get("error").unwrap_or(&Json::Null)))),
             _ => return Known::No,
         }
         Known::Yes
+    }
+
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
     }
 }
 
@@ -40,21 +56,35 @@ fn tool_use(part: &Json, sink: Sink<'_>) {
     tools::result(text, if fine { Outcome::Fine } else { Outcome::Failed }, sink);
 }
 
-fn step_finish(part: &Json, sink: Sink<'_>) {
+/// The tokens and the price of one step; its classes are disjoint. A price of 0 is what a model without a price has.
+fn counts(step: &Json) -> Usage {
+    let tokens =
+        |path: &[&str], key| step.at(path).and_then(|tokens| tokens.count(key)).unwrap_or(0);
+    Usage {
+        input_tokens: tokens(&["tokens"], "input"),
+        cached_input_tokens: tokens(&["tokens", "cache"], "read"),
+        cache_write_tokens: tokens(&["tokens", "cache"], "write"),
+        output_tokens: tokens(&["tokens"], "output"),
+        reasoning_tokens: tokens(&["tokens"], "reasoning"),
+        cost_usd: step.number("cost").filter(|cost| *cost > 0.0).and_then(Usd::from_dollars),
+    }
+}
+
+fn step_finish(part: &Json) -> Option<Final> {
     let failure = match part.text("reason") {
         Some("stop") => None,
         Some("length" | "content-filter") => Some(Failure::Other),
         // A tool's answer goes to the model next; of a reason that is not known nothing is concluded.
-        _ => return sink(AgentEvent::Quiet),
+        _ => return None,
     };
     let tokens = |key| part.get("tokens").and_then(|tokens| tokens.count(key));
-    sink(AgentEvent::Final(Final {
+    Some(Final {
         failure,
         text: failure.and_then(|_| part.text("reason")).map(|why| format!("stopped by: {why}")),
         tokens: tokens("input").zip(tokens("output")),
         cost: part.number("cost").filter(|cost| *cost > 0.0),
         denials: 0,
-    }));
+    })
 }
 
 fn error(error: &Json) -> Final {

@@ -37,8 +37,9 @@ impl Skim {
             return;
         }
         lines.push(bytes, &mut |line| {
-            if !reader.facts.saw_event || telling.iter().any(|word| word.find(line.bytes).is_some())
-            {
+            // Only what comes after a trouble tells whether it is over.
+            let open = !reader.facts.saw_event || reader.facts.trouble.is_some();
+            if open || telling.iter().any(|word| word.find(line.bytes).is_some()) {
                 reader.read(line, &mut |_| {});
             }
         });
@@ -62,8 +63,12 @@ impl Skim {
 fn words(format: StreamFormat) -> &'static [&'static str] {
     match format {
         StreamFormat::Raw => &[],
-        StreamFormat::Claude => &["\"result\"", "\"init\"", "\"rate_limit_event\""],
-        StreamFormat::Codex => &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\""],
+        StreamFormat::Claude => {
+            &["\"result\"", "\"init\"", "\"rate_limit_event\"", "\"usage\"", "\"api_retry\""]
+        }
+        StreamFormat::Codex => {
+            &["\"turn.completed\"", "\"turn.failed\"", "\"thread.started\"", "\"error\""]
+        }
         StreamFormat::Gemini | StreamFormat::Cursor => &["\"result\"", "\"init\""],
         StreamFormat::Opencode => &["\"step_finish\"", "\"step_start\"", "\"error\""],
     }

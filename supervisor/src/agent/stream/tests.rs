@@ -3,15 +3,25 @@
 use std::fs;
 use std::path::PathBuf;
 
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
+use ratchet_engine::outcome::Cause;
+use ratchet_engine::time::Timestamp;
+use ratchet_engine::usage::Completeness;
 
 use super::*;
 use crate::agent::render::render;
 
-const TRANSCRIPTS: [(&str, StreamFormat); 10] = [
+const TRANSCRIPTS: [(&str, StreamFormat); 16] = [
     ("claude-step", StreamFormat::Claude),
     ("claude-broken", StreamFormat::Claude),
     ("claude-api-failure", StreamFormat::Claude),
+    ("claude-usage", StreamFormat::Claude),
+    ("claude-limit", StreamFormat::Claude),
+    ("codex-usage", StreamFormat::Codex),
+    ("codex-limit", StreamFormat::Codex),
+    ("gemini-limit", StreamFormat::Gemini),
+    ("opencode-limit", StreamFormat::Opencode),
     ("codex-step", StreamFormat::Codex),
     ("codex-failed", StreamFormat::Codex),
     ("gemini-step", StreamFormat::Gemini),
@@ -132,6 +142,76 @@ fn a_usage_limit_knows_when_it_ends() {
     let facts = read(StreamFormat::Claude, [text.as_bytes()]).2;
     let failure = facts.last_word.unwrap().failure;
     assert_eq!(failure, Some(Failure::Limit { resets_at: Some(1_800_000_000) }));
+}
+
+#[test]
+fn every_agents_limit_is_known_with_its_end() {
+    let now = Timestamp::parse("2027-01-15T08:00:00.000Z").unwrap();
+    for (name, format, resets) in [
+        ("claude-limit", StreamFormat::Claude, "2027-01-15T09:00:00.000Z"),
+        ("codex-limit", StreamFormat::Codex, "2027-01-15T15:05:00.000Z"),
+        ("gemini-limit", StreamFormat::Gemini, "2027-01-15T16:44:07.000Z"),
+        ("opencode-limit", StreamFormat::Opencode, "2027-01-15T08:00:11.500Z"),
+    ] {
+        let last = last_word(name, format);
+        let words = last.text.unwrap();
+        let told = last.failure.unwrap().told(&words, now, &TimeZone::UTC);
+        assert_eq!(told.cause, Cause::Quota, "{name}");
+        assert_eq!(told.retry_at.unwrap().to_string(), resets, "{name}");
+    }
+}
+
+/// The five classes, and the price in thousandths of a cent.
+fn used(format: StreamFormat, text: &[u8]) -> ([u64; 5], Option<u64>, Completeness) {
+    let SpawnUsage { usage, completeness } = read(format, [text]).2.usage;
+    let classes = [
+        usage.input_tokens,
+        usage.cached_input_tokens,
+        usage.cache_write_tokens,
+        usage.output_tokens,
+        usage.reasoning_tokens,
+    ];
+    let cost = usage.cost_usd.map(|cost| (cost.dollars() * 1e5).round() as u64);
+    (classes, cost, completeness)
+}
+
+#[test]
+fn what_a_whole_run_used_is_known_by_class() {
+    use Completeness::{Known, Partial, Unknown};
+    for (name, format, classes, cost, completeness) in [
+        ("claude-usage", StreamFormat::Claude, [528, 30_100, 2040, 85, 0], Some(4560), Known),
+        ("claude-step", StreamFormat::Claude, [1200, 0, 0, 45, 0], Some(1234), Known),
+        // The result of a refused request is all zeros; what came before it was used all the same.
+        ("claude-limit", StreamFormat::Claude, [10, 90, 0, 4, 0], Some(200), Known),
+        ("codex-usage", StreamFormat::Codex, [4000, 15_000, 1000, 250, 150], None, Known),
+        ("codex-limit", StreamFormat::Codex, [0; 5], None, Unknown),
+        ("gemini-limit", StreamFormat::Gemini, [400, 600, 0, 40, 50], None, Known),
+        ("opencode-limit", StreamFormat::Opencode, [150, 900, 100, 30, 10], Some(500), Partial),
+        ("opencode-step", StreamFormat::Opencode, [150, 0, 0, 30, 0], Some(50_000), Known),
+    ] {
+        assert_eq!(used(format, &transcript(name)), (classes, cost, completeness), "{name}");
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_is_counted_as_far_as_it_told() {
+    use Completeness::{Partial, Unknown};
+    let cut = |name: &str, lines: usize| {
+        let text = String::from_utf8(transcript(name)).unwrap();
+        text.lines().take(lines).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    for (name, format, lines, classes, cost, completeness) in [
+        ("claude-usage", StreamFormat::Claude, 1, [0; 5], None, Unknown),
+        ("claude-usage", StreamFormat::Claude, 5, [3, 14_000, 2000, 1, 0], None, Partial),
+        ("claude-usage", StreamFormat::Claude, 7, [503, 14_100, 2000, 69, 0], None, Partial),
+        ("claude-usage", StreamFormat::Claude, 10, [508, 30_100, 2040, 81, 0], None, Partial),
+        ("codex-usage", StreamFormat::Codex, 3, [0; 5], None, Unknown),
+        ("gemini-limit", StreamFormat::Gemini, 3, [0; 5], None, Unknown),
+        ("opencode-limit", StreamFormat::Opencode, 3, [100, 900, 100, 20, 10], Some(400), Partial),
+    ] {
+        let used = used(format, cut(name, lines).as_bytes());
+        assert_eq!(used, (classes, cost, completeness), "{name} cut after {lines} lines");
+    }
 }
 
 #[test]

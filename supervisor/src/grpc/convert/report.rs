@@ -2,8 +2,10 @@
 
 use ratchet_engine::decide::Idle;
 use ratchet_engine::name::{PhaseName, SpawnId, StepKey};
-use ratchet_engine::outcome::{StepResult, StepState};
+use ratchet_engine::outcome::{Cause, StepResult, StepState};
 use ratchet_engine::report::{ApplyReport, NothingReport, ParkedReport, ProofReport, Waiting};
+use ratchet_engine::time::Timestamp;
+use ratchet_engine::usage::budget::Overspent;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::apply_report::Report;
 
@@ -20,18 +22,7 @@ impl IntoWire for ApplyReport {
                     std::iter::once(first).chain(others).map(IntoWire::into_wire).collect();
                 Report::Parked(wire::Parked { waiting })
             }
-            ApplyReport::NothingReady(nothing) => {
-                let (reason, proof) = match nothing.why {
-                    Idle::Done => (wire::IdleReason::Done, None),
-                    Idle::NothingReady => (wire::IdleReason::NothingReady, None),
-                    Idle::FailedProof { phase, gated_by } => {
-                        (wire::IdleReason::FailedProof, Some((phase.to_string(), gated_by)))
-                    }
-                };
-                let (phase, gated_by) = proof.unzip();
-                let (message, hint) = (nothing.message, nothing.hint);
-                Report::Idle(wire::Idle { reason: reason.into(), message, gated_by, phase, hint })
-            }
+            ApplyReport::NothingReady(nothing) => Report::Idle(nothing.into_wire()),
             ApplyReport::Proof(proof) => Report::Proof(proof.into_wire()),
         };
         wire::ApplyReport { report: Some(report) }
@@ -54,20 +45,59 @@ impl FromWire<wire::ApplyReport> for ApplyReport {
     }
 }
 
+impl IntoWire for NothingReport {
+    type Message = wire::Idle;
+
+    fn into_wire(self) -> wire::Idle {
+        let bare = |reason: wire::IdleReason| wire::Idle {
+            reason: reason.into(),
+            message: self.message,
+            hint: self.hint,
+            ..wire::Idle::default()
+        };
+        match self.why {
+            Idle::Done => bare(wire::IdleReason::Done),
+            Idle::NothingReady => bare(wire::IdleReason::NothingReady),
+            Idle::FailedProof { phase, gated_by } => wire::Idle {
+                phase: Some(phase.to_string()),
+                gated_by: Some(gated_by),
+                ..bare(wire::IdleReason::FailedProof)
+            },
+            Idle::OverBudget(overspent) => wire::Idle {
+                overspent: Some(overspent.into_wire()),
+                ..bare(wire::IdleReason::OverBudget)
+            },
+        }
+    }
+}
+
 impl IntoWire for Waiting {
     type Message = wire::Waiting;
 
     fn into_wire(self) -> wire::Waiting {
-        let Waiting { change, kind, reason, hint } = self;
-        wire::Waiting { key: change.to_string(), reason, hint, kind: word(kind) }
+        let Waiting { change, kind, reason, hint, cause, retry_at } = self;
+        wire::Waiting {
+            key: change.to_string(),
+            reason,
+            hint,
+            kind: word(kind),
+            cause: cause.map(word),
+            retry_at: retry_at.map(|time| time.to_string()),
+        }
     }
 }
 
 impl FromWire<wire::Waiting> for Waiting {
     fn from_wire(waiting: wire::Waiting) -> Result<Self, Malformed> {
-        let wire::Waiting { key, reason, hint, kind } = waiting;
-        let kind = from_word("a park of the kind", kind)?;
-        Ok(Self { change: StepKey::from_text(&key), kind, reason, hint })
+        let wire::Waiting { key, reason, hint, kind, cause, retry_at } = waiting;
+        Ok(Self {
+            change: StepKey::from_text(&key),
+            kind: from_word("a park of the kind", kind)?,
+            reason,
+            hint,
+            cause: cause.map(cause_of_wire).transpose()?,
+            retry_at: retry_at.map(time_of_wire).transpose()?,
+        })
     }
 }
 
@@ -80,10 +110,22 @@ impl FromWire<wire::Idle> for NothingReport {
                 phase: phase(&idle.phase.ok_or_else(|| Malformed::missing("the phase"))?)?,
                 gated_by: idle.gated_by.ok_or_else(|| Malformed::missing("what gates"))?,
             },
+            wire::IdleReason::OverBudget => {
+                let overspent = idle.overspent.ok_or_else(|| Malformed::missing("the budget"))?;
+                Idle::OverBudget(Overspent::from_wire(overspent)?)
+            }
             wire::IdleReason::Unspecified => return Err(Malformed::missing("why it is idle")),
         };
         Ok(Self { why, message: idle.message, hint: idle.hint })
     }
+}
+
+fn cause_of_wire(cause: String) -> Result<Cause, Malformed> {
+    from_word("the cause", cause)
+}
+
+fn time_of_wire(text: String) -> Result<Timestamp, Malformed> {
+    Timestamp::parse(&text).ok_or_else(|| Malformed::new(format!("'{text}' is no time")))
 }
 
 fn phase(name: &str) -> Result<PhaseName, Malformed> {
@@ -114,6 +156,8 @@ impl IntoWire for StepResult {
             agent_override: self.agent_override,
             spawn_id: self.spawn_id.map(|spawn| spawn.to_string()),
             not_started: self.not_started,
+            cause: self.cause.map(word),
+            retry_at: self.retry_at.map(|time| time.to_string()),
             notes: self.notes,
         }
     }
@@ -146,6 +190,8 @@ impl FromWire<wire::StepResult> for StepResult {
             message: result.message,
             agent_override: result.agent_override,
             not_started: result.not_started,
+            cause: result.cause.map(cause_of_wire).transpose()?,
+            retry_at: result.retry_at.map(time_of_wire).transpose()?,
             spawn_id: spawn_id.map_err(|error| Malformed::new(format!("a spawn's id: {error}")))?,
             notes: result.notes,
         })
@@ -197,7 +243,10 @@ mod tests {
     use ratchet_engine::park::ParkKind;
     use ratchet_engine::proof::{ConditionKind, ProofReason};
     use ratchet_engine::settings::ProofPolicy;
+    use ratchet_engine::settings::Scope;
     use ratchet_engine::transition::StepKind;
+    use ratchet_engine::usage::budget::Amount;
+    use ratchet_engine::usage::{Completeness, Usd};
 
     fn assert_crosses(report: ApplyReport) {
         let json = serde_json::to_string(&report).unwrap();
@@ -228,6 +277,8 @@ mod tests {
             agent_override: true,
             spawn_id: Some(SpawnId::parse("0192").unwrap()),
             not_started: true,
+            cause: Some(Cause::OutOfMemory),
+            retry_at: Timestamp::parse("2026-11-30T22:00:00.000Z"),
             notes: vec!["lingered".to_owned()],
             ..bare(StepState::Blocked, StepKind::Apply)
         }));
@@ -240,6 +291,19 @@ mod tests {
         assert_crosses(ApplyReport::idle(&Idle::NothingReady));
         let shut = Idle::FailedProof { phase: phase("p1").unwrap(), gated_by: "p1 (ran)".into() };
         let batch = BatchName::parse("shop").unwrap();
+        let cents = |dollars| Usd::from_dollars(dollars).unwrap();
+        for amount in [
+            Amount::Cost { used: cents(1.234_567_891), limit: cents(1.1) },
+            Amount::Tokens { used: 7, limit: 5 },
+        ] {
+            let overspent = Overspent {
+                amount,
+                completeness: Completeness::Partial,
+                scope: Scope::Manifest,
+                batch: batch.clone(),
+            };
+            assert_crosses(ApplyReport::idle(&Idle::OverBudget(overspent)).of_batch(&batch));
+        }
         assert_crosses(ApplyReport::idle(&shut).of_batch(&batch));
     }
 
@@ -248,6 +312,8 @@ mod tests {
         let waiting = |name: &str| Waiting {
             change: StepKey::from_text(name),
             kind: ParkKind::AwaitingApproval,
+            cause: Some(Cause::Quota),
+            retry_at: Timestamp::parse("2026-11-30T22:00:00.123Z"),
             reason: "blocked: hm".to_owned(),
             hint: "answer it".to_owned(),
         };

@@ -15,7 +15,7 @@ use super::{FromWire, Malformed, kind_of_wire, kind_to_wire};
 use crate::environment::Environment;
 use crate::project::verb::Readiness;
 use crate::project::{Project, Report};
-use crate::request::{ApplyRequest, ChangeStepRequest, Leave, OverrideConsent};
+use crate::request::{ApplyRequest, ChangeStepRequest, Leave, LimitPolicy, OverrideConsent};
 use crate::store::layout::RunHome;
 
 /// The project that a call is about, as the caller names it.
@@ -73,6 +73,7 @@ impl FromWire<wire::ApplyRequest> for ApplyRequest {
         let raised = request.allow_manifest_escalation;
         Ok(Self {
             leave: request.leave().into(),
+            limits: limits_of_wire(&Flag(request.ignore_limit)),
             batch: batch(&request.batch)?,
             escalation: if raised { Escalation::Allowed } else { Escalation::Clamped },
             agent_override: consent_of_wire(&Flag(request.allow_agent_override)),
@@ -89,6 +90,7 @@ impl ApplyRequest {
             allow_manifest_escalation: self.escalation == Escalation::Allowed,
             allow_agent_override: self.agent_override == OverrideConsent::Given,
             leave: leave_to_wire(self.leave).into(),
+            ignore_limit: self.limits == LimitPolicy::Ignored,
         }
     }
 }
@@ -105,6 +107,7 @@ impl FromWire<wire::RunChangeRequest> for ChangeStepRequest {
         };
         Ok(Self {
             leave: request.leave().into(),
+            limits: limits_of_wire(&Flag(request.ignore_limit)),
             change: change(&request.change)?,
             transition,
             objective: request.objective,
@@ -135,6 +138,7 @@ impl ChangeStepRequest {
             force: self.readiness == Readiness::Waived,
             allow_agent_override: self.agent_override == OverrideConsent::Given,
             leave: leave_to_wire(self.leave).into(),
+            ignore_limit: self.limits == LimitPolicy::Ignored,
         }
     }
 }
@@ -144,6 +148,10 @@ struct Flag(bool);
 
 fn consent_of_wire(given: &Flag) -> OverrideConsent {
     if given.0 { OverrideConsent::Given } else { OverrideConsent::NotGiven }
+}
+
+fn limits_of_wire(ignored: &Flag) -> LimitPolicy {
+    if ignored.0 { LimitPolicy::Ignored } else { LimitPolicy::Heeded }
 }
 
 impl From<wire::Leave> for Leave {
@@ -259,6 +267,7 @@ mod tests {
             escalation: Escalation::Allowed,
             agent_override: OverrideConsent::Given,
             leave: Leave::Stops,
+            limits: LimitPolicy::Ignored,
         };
         assert_eq!(ApplyRequest::from_wire(apply.to_wire(project())).unwrap(), apply);
         let step = ChangeStepRequest {
@@ -274,6 +283,7 @@ mod tests {
             readiness: Readiness::Waived,
             agent_override: OverrideConsent::NotGiven,
             leave: Leave::GoesOn,
+            limits: LimitPolicy::Heeded,
         };
         assert_eq!(ChangeStepRequest::from_wire(step.to_wire(project())).unwrap(), step);
     }

@@ -24,6 +24,7 @@ impl IntoWire for BatchStatus {
             phases: self.phases.into_iter().map(IntoWire::into_wire).collect(),
             running: None,
             latest: None,
+            usage: self.usage.map(IntoWire::into_wire),
         }
     }
 }
@@ -97,6 +98,7 @@ impl IntoWire for ChangeStatus {
             exists: self.exists,
             archived: self.archived,
             parked: self.parked.map(IntoWire::into_wire),
+            usage: self.usage.map(IntoWire::into_wire),
         }
     }
 }
@@ -105,8 +107,17 @@ impl IntoWire for ParkView {
     type Message = wire::Park;
 
     fn into_wire(self) -> wire::Park {
-        let ParkView { kind, reason, answer, feedback, approved, retry } = self;
-        wire::Park { kind: word(kind), reason, answer, feedback, approved, retry }
+        let ParkView { kind, reason, answer, feedback, approved, retry, cause, retry_at } = self;
+        wire::Park {
+            kind: word(kind),
+            reason,
+            answer,
+            feedback,
+            approved,
+            retry,
+            cause: cause.map(word),
+            retry_at: retry_at.map(|time| time.to_string()),
+        }
     }
 }
 

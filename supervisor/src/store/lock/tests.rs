@@ -74,6 +74,27 @@ fn a_lock_that_is_no_file_is_named_and_not_taken_for_a_running_step() {
 }
 
 #[test]
+fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays_as_it_is() {
+    let scene = Scene::new();
+    fs::create_dir(scene.run().dir()).unwrap();
+    let path = scene.run().step_lock();
+    let precious = scene.layout.root().join("precious");
+    fs::write(&precious, "{\"precious\": true}").unwrap();
+    std::os::unix::fs::symlink(&precious, &path).unwrap();
+    let error = acquire(&scene).unwrap_err();
+    assert!(error.to_string().ends_with("run/step.lock: it is a link"), "{error}");
+    let LockError::File(error) = error else { panic!("{error}") };
+    assert!(error.help().ends_with(&format!("'rm {}'", path.display())), "{}", error.help());
+    // Nor does the opening follow one that comes in between.
+    take_over(&path, &Note::default()).map(|_| ()).unwrap_err();
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "{\"precious\": true}");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let error = acquire(&scene).unwrap_err().to_string();
+    assert!(error.ends_with("run/step.lock: something of another kind is in its place"), "{error}");
+}
+
+#[test]
 fn a_note_that_nobody_stands_behind_is_taken_over_in_place() {
     let now = Clock::System.now();
     let pid = std::process::id();

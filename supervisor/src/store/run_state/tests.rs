@@ -15,7 +15,15 @@ fn key(text: &str) -> StepKey {
 
 fn new_park(of: &str, kind: ParkKind, reason: &str) -> Park {
     let reason = reason.to_owned();
-    let park = NewPark { key: key(of), kind, reason, transition: StepKind::Apply, retry: false };
+    let park = NewPark {
+        key: key(of),
+        kind,
+        reason,
+        transition: StepKind::Apply,
+        retry: false,
+        cause: None,
+        retry_at: None,
+    };
     park.at(Timestamp::from_unix_ms(0))
 }
 
@@ -179,4 +187,13 @@ fn dies_before_the_rename() {
         Ok(())
     })
     .unwrap();
+}
+
+#[test]
+fn a_state_of_any_size_is_an_error_and_not_nothing() {
+    let scene = with_state(b"");
+    let file = fs::File::options().write(true).open(scene.run().state()).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let error = RunState::read(&scene.run()).unwrap_err();
+    assert!(error.to_string().ends_with("state.json: it is larger than 64 MiB"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! The branches of the mapping, row by row.
 
-use super::super::{ModelSource, Session, SessionEnd};
+use super::super::{Cause, ModelSource, Session, SessionEnd, Told};
 use super::*;
 use crate::change::ChangeFacts;
 use crate::decide::{Resume, Step, Work};
@@ -59,6 +59,7 @@ fn session(end: SessionEnd, reports: &[(EntryKind, &str)]) -> Session {
         account: None,
         stdout: String::new(),
         stderr: String::new(),
+        told: None,
         via: None,
         model: None,
     }
@@ -517,4 +518,70 @@ fn a_reply_does_not_park_again_and_an_approval_does_not_free_the_next() {
     assert_eq!(state(Resume::Answered { question: text(), answer: text() }), StepState::Advanced);
     assert_eq!(state(Resume::Rejected { summary: text(), feedback: text() }), StepState::Advanced);
     assert_eq!(state(Resume::Approved { summary: text() }), StepState::AwaitingApproval);
+}
+
+fn told(cause: Cause, retry_at: Option<i64>) -> Told {
+    let text = if cause == Cause::Quota { "limit reached" } else { "not logged in" };
+    Told { cause, text: text.to_owned(), retry_at: retry_at.map(Timestamp::from_unix_ms) }
+}
+
+#[test]
+fn a_limit_that_ended_the_agent_is_said_everywhere() {
+    let session =
+        Session { told: Some(told(Cause::Quota, Some(0))), ..failed_with_model(Scope::Project) };
+    let verdict = judge(&Subject::of(&step(Transition::Propose), GateMode::Voluntary), &session);
+    let said = "limit reached, resets at 1970-01-01T00:00:00.000Z";
+    for text in [blocker(&verdict.result), &verdict.entry_message] {
+        assert!(text.contains(said) && !text.contains("model id"), "{text}");
+    }
+    assert_eq!(verdict.result.cause, Some(Cause::Quota));
+    let ParkChange::Set(park) = park_after(&verdict.result, verdict.blocked_by) else {
+        panic!("not parked")
+    };
+    assert!(park.reason.contains(said), "{park:?}");
+    assert_eq!(park.retry_at, Some(Timestamp::from_unix_ms(0)));
+}
+
+#[test]
+fn causes_are_told_apart_and_what_the_supervisor_knows_comes_first() {
+    let limit = "wall".to_owned();
+    let login = told(Cause::Login, None);
+    for (end, said, cause) in [
+        (SessionEnd::Exited(9), None, Cause::Crash),
+        (SessionEnd::Signaled("SIGSEGV".to_owned()), None, Cause::Crash),
+        (SessionEnd::Exited(1), Some(login.clone()), Cause::Login),
+        (SessionEnd::Exited(0), Some(login.clone()), Cause::Login),
+        (SessionEnd::Lingered, Some(login.clone()), Cause::Login),
+        (SessionEnd::TimedOut { limit, after_ms: 5 }, Some(login.clone()), Cause::Timeout),
+        (SessionEnd::OutOfMemory, Some(login.clone()), Cause::OutOfMemory),
+        (SessionEnd::OutputLimit { bytes: 1 }, None, Cause::OutputLimit),
+        (SessionEnd::Stopped { by: "cancel".to_owned() }, Some(login), Cause::Stopped),
+        (SessionEnd::Lost { reason: "x".to_owned() }, None, Cause::Lost),
+        (SessionEnd::NotStarted { error: "x".to_owned(), code: 127 }, None, Cause::NotStarted),
+    ] {
+        let session = Session { told: said, ..session(end, &[]) };
+        assert_eq!(judged(&step(Transition::Apply), &session).cause, Some(cause), "{session:?}");
+    }
+}
+
+#[test]
+fn what_is_no_failure_has_no_cause() {
+    let question = [(EntryKind::Blocker, "which port?")];
+    let limited = Some(told(Cause::Quota, Some(0)));
+    let asked = Session { told: limited.clone(), ..session(SessionEnd::Exited(1), &question) };
+    let silent = session(SessionEnd::Exited(0), &[]);
+    let disagreeing = said("planned");
+    for session in [asked, silent, disagreeing] {
+        let result = judged(&step(Transition::Propose), &session);
+        assert_eq!((result.state, result.cause), (StepState::Blocked, None), "{session:?}");
+        assert!(!serde_json::to_string(&result).unwrap().contains("cause"));
+    }
+    let claimed = Session {
+        told: limited,
+        end: SessionEnd::Exited(1),
+        ..on_disk(ChangeFacts::default(), plan(0, 2), said("planned"))
+    };
+    let result = judged(&step(Transition::Propose), &claimed);
+    assert_eq!(result.cause, Some(Cause::Quota));
+    assert!(blocker(&result).contains("(limit reached, resets at"), "{result:?}");
 }
