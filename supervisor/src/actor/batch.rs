@@ -339,10 +339,13 @@ fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
     }
 }
 
-/// Does what reads and syncs files without holding up the other actors on this thread.
+/// Does what reads and syncs files without holding up the other actors. Where all share one thread there is one step at a
+/// time anyway, and handing the thread over would cost more than it gains.
 fn off_the_loop<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::current().runtime_flavor() {
-        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+    let runtime = Handle::current();
+    let shared = runtime.metrics().num_workers() > 1;
+    match runtime.runtime_flavor() {
+        RuntimeFlavor::MultiThread if shared => tokio::task::block_in_place(work),
         _ => work(),
     }
 }
