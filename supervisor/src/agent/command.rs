@@ -149,7 +149,7 @@ impl CommandFile {
     }
 
     /// Says where the file is, as the agent sees it: from its working directory, the project root, if it is below that.
-    /// `None` if it has no place, which [`Self::guarantee`] refuses.
+    /// `None` if it has no place, which [`Self::rendered`] refuses.
     #[must_use]
     pub fn as_seen(&self, roots: &Roots) -> Option<String> {
         let path = self.path.as_ref()?;

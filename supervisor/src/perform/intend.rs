@@ -60,64 +60,75 @@ pub(super) fn step(
         let agent = call.spec.agent;
         return Ok(Err(Refusal::LimitReached { agent, until }.result(&step)));
     }
-    let before = match step.change() {
-        Some(change) => Some(change::facts_of(project.layout(), change)?),
-        None => None,
-    };
-    let prompt = instructions::render(
-        &step,
-        &Wording {
-            token: &call.token,
-            file: call.file.as_deref(),
-            ratchet: &house.word_for_ratchet(&call.invocation),
-            strategy: context.settings.strategy,
-        },
-    );
     let place = place(house, context.settings.locus)?;
-    let variables = environment::for_agent(
-        project.environment().vars(),
-        &call.invocation.env,
-        &environment::Marks {
-            batch: step.batch.as_ref(),
-            spawn: &spawn,
-            trace_parent: None,
-            trace_state: None,
-        },
-    );
-    let request = Request {
-        id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
-        argv: call.invocation.argv(&place.spawns.join(spawn.as_str())),
-        cwd: project.root().to_owned(),
-        stdin: Stdin::Prompt(prompt.into_bytes()),
-        limits: agent_limits(house, context.settings),
-        needed_by: Some(project.layout().run(home).inflight()),
-    };
+    let task = step_task(house, &step, &call, context)?;
+    let notices = warnings(&call.invocation);
+    let command = step_command(house, home, &step, call, context, &place.spawns, &spawn);
     let inflight = Inflight {
         journal_count: entries.len(),
         notes: Vec::from_iter(note),
-        ..Inflight::new(
-            spawn,
-            step.key.clone(),
-            Task::Step(StepTask {
-                subject: Subject::of(&step, context.settings.gate),
-                change: step.change().cloned(),
-                before,
-                agent: call.spec.agent.clone(),
-                via: call.invocation.via,
-                model: model_source(&call.spec, step.kind(), context, &call.invocation),
-            }),
-            place,
-            project.now(),
-        )
+        ..Inflight::new(spawn, step.key, Task::Step(task), place, project.now())
     };
-    let notices = warnings(&call.invocation);
-    let command = Command {
+    Ok(Ok(Order { inflight, command, notices }))
+}
+
+/// Keeps what judging the step will need, as it is before the spawn.
+fn step_task(
+    house: &House,
+    step: &Step,
+    call: &Call,
+    context: &Context<'_>,
+) -> Result<StepTask, Error> {
+    let layout = house.project.layout();
+    Ok(StepTask {
+        subject: Subject::of(step, context.settings.gate),
+        change: step.change().cloned(),
+        before: step.change().map(|change| change::facts_of(layout, change)).transpose()?,
+        agent: call.spec.agent.clone(),
+        via: call.invocation.via,
+        model: model_source(&call.spec, step.kind(), context, &call.invocation),
+    })
+}
+
+/// Works out what is run for a step: the agent with its prompt, its environment and its limits.
+fn step_command(
+    house: &House,
+    home: &RunHome,
+    step: &Step,
+    call: Call,
+    context: &Context<'_>,
+    spawns: &Path,
+    spawn: &SpawnId,
+) -> Command {
+    let project = &house.project;
+    let wording = Wording {
+        token: &call.token,
+        file: call.file.as_deref(),
+        ratchet: &house.word_for_ratchet(&call.invocation),
+        strategy: context.settings.strategy,
+    };
+    let marks = environment::Marks {
+        batch: step.batch.as_ref(),
+        spawn,
+        trace_parent: None,
+        trace_state: None,
+    };
+    let variables =
+        environment::for_agent(project.environment().vars(), &call.invocation.env, &marks);
+    let request = Request {
+        id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
+        argv: call.invocation.argv(&spawns.join(spawn.as_str())),
+        cwd: project.root().to_owned(),
+        stdin: Stdin::Prompt(instructions::render(step, &wording).into_bytes()),
+        limits: agent_limits(house, context.settings),
+        needed_by: Some(project.layout().run(home).inflight()),
+    };
+    Command {
         locus: context.settings.locus,
         request,
         variables: Variables(variables),
         files: call.invocation.files.into_iter().map(|file| (file.name, file.bytes)).collect(),
-    };
-    Ok(Ok(Order { inflight, command, notices }))
+    }
 }
 
 /// Works out the order of a proof-of-work: the command as it is, with the whole environment.

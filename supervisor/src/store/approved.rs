@@ -1,7 +1,7 @@
 //! A hash of what a person approves, so that a later step can tell whether it changed since (OQ-2).
 //!
 //! It only makes a note, so nothing here fails: what cannot be read goes into the hash as just that. Nor may it hold a
-//! step up: of a work tree at most [`MOST_BYTES`] are read, and of the files beyond that the size and the time of the last
+//! step up: of a work tree at most `MOST_BYTES` are read, and of the files beyond that the size and the time of the last
 //! change stand for the content.
 
 use std::fs::{self, Metadata};

@@ -1,7 +1,7 @@
 //! One value of a YAML file that a person wrote is changed; comments, order and everything else stay as they are.
 //!
 //! An edit is believed only if the new text, read by the engine, is the old document with that one value changed. What
-//! the editor of the text cannot handle is kept from it: see [`Frame`] and [`Masked`].
+//! the editor of the text cannot handle is kept from it: see `Frame` and `Masked`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
