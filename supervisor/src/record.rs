@@ -191,16 +191,11 @@ fn conclude_proof(
         return Ok(ProofRecord { gate_passed: false, ..record });
     }
     fault::at(Point::Judged, house.project.environment());
+    let (now, detail) = (house.project.now(), record.detail.clone());
     let entry = Entry {
-        at: house.project.now(),
-        change: inflight.key.clone(),
-        kind: EntryKind::ProofOfWork,
-        message: record.detail.clone(),
-        transition: None,
-        via: None,
         proof: Some(record.clone()),
         spawn: Some(inflight.spawn.clone()),
-        approved: None,
+        ..Entry::new(now, inflight.key.clone(), EntryKind::ProofOfWork, detail)
     };
     journal::with_lock(&run(house, home), |writer| {
         if !journal::is_concluded(writer.run(), &inflight.spawn)? {

@@ -55,21 +55,11 @@ pub fn entries_on_approval(
         ParkKind::Blocked => return Err(ApprovalError::NotAResult { key: park.key.clone() }),
         ParkKind::AwaitingApproval => {}
     }
-    let entry = |kind, message: &str, transition, approved| Entry {
-        at: now,
-        change: park.key.clone(),
-        kind,
-        message: message.to_owned(),
-        transition,
-        via: None,
-        proof: None,
-        spawn: None,
-        approved,
-    };
-    let mut entries = vec![entry(EntryKind::Answer, APPROVED, None, approved)];
+    let entry = |kind, message: &str| Entry::new(now, park.key.clone(), kind, message.to_owned());
+    let mut entries = vec![Entry { approved, ..entry(EntryKind::Answer, APPROVED) }];
     if park.transition == Some(StepKind::Verify) {
-        let verified = Some(StepKind::Verify);
-        entries.push(entry(EntryKind::Completion, &park.reason, verified, None));
+        let transition = Some(StepKind::Verify);
+        entries.push(Entry { transition, ..entry(EntryKind::Completion, &park.reason) });
     }
     Ok(entries)
 }

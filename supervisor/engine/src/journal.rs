@@ -115,6 +115,22 @@ pub fn parse_line(line: &[u8]) -> Option<ReadEntry<'_>> {
 }
 
 impl Entry {
+    /// Makes an entry that concludes nothing: who, what and when.
+    #[must_use]
+    pub fn new(at: Timestamp, change: StepKey, kind: EntryKind, message: String) -> Self {
+        Self {
+            at,
+            change,
+            kind,
+            message,
+            transition: None,
+            via: None,
+            proof: None,
+            spawn: None,
+            approved: None,
+        }
+    }
+
     /// Gives the line to append, with its line end.
     #[must_use]
     pub fn to_line(&self) -> Vec<u8> {

@@ -258,16 +258,12 @@ impl Verdict {
     /// Gives the outcome entry, written under the step's key (spec `step-and-outcome` 5.3).
     #[must_use]
     pub fn entry(&self, now: Timestamp) -> Entry {
+        let (change, message) = (self.result.change.clone(), self.entry_message.clone());
         Entry {
-            at: now,
-            change: self.result.change.clone(),
-            kind: self.entry_kind,
-            message: self.entry_message.clone(),
             transition: Some(self.result.transition),
             via: self.result.agent_override.then_some(Via::EnvOverride),
-            proof: None,
             spawn: self.result.spawn_id.clone(),
-            approved: None,
+            ..Entry::new(now, change, self.entry_kind, message)
         }
     }
 }

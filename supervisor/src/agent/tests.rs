@@ -3,7 +3,7 @@
 use super::*;
 use ratchet_engine::permission::Posture;
 
-fn facts() -> LocusFacts {
+pub(super) fn facts() -> LocusFacts {
     LocusFacts {
         repo_root: PathBuf::from("/repo"),
         git_dir: Some(PathBuf::from("/repo/.git")),

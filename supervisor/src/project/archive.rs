@@ -105,7 +105,7 @@ impl Project {
     /// As [`Project::archive_change`]: whatever stands in the way of one change is found before anything is moved.
     pub fn archive_batch(&self, batch: &BatchName) -> Result<ArchivedBatch, Error> {
         let manifest = self.manifest(batch)?;
-        let target = self.layout().archived_batch(&self.clock().now().date(), batch);
+        let target = self.layout().archived_batch(&self.now().date(), batch);
         refuse_taken(&target)?;
         let home = RunHome::Batch(batch.clone());
         let lock = self.nothing_runs(&home)?;
@@ -139,7 +139,7 @@ impl Project {
 
     /// Looks at everything that could keep a change from being put away.
     fn leaving(&self, change: &ChangeName) -> Result<Leaving, Error> {
-        let target = self.layout().archived_change(&self.clock().now().date(), change);
+        let target = self.layout().archived_change(&self.now().date(), change);
         refuse_taken(&target)?;
         let home = RunHome::Change(change.clone());
         let has_run_state = self.layout().run(&home).dir().is_dir();
@@ -153,7 +153,7 @@ impl Project {
 
     /// Makes sure that no step runs and that none starts while the lock is held.
     fn nothing_runs(&self, home: &RunHome) -> Result<StepLock, Error> {
-        let lock = StepLock::acquire(self.layout(), home, self.clock().now())?;
+        let lock = StepLock::acquire(self.layout(), home, self.now())?;
         match Inflight::read(&self.layout().run(home))? {
             None => Ok(lock),
             Some(found) => {

@@ -37,7 +37,7 @@ impl Project {
         }
         let folder = self.layout().batch(&name);
         fs::create_dir_all(&folder).of(&folder, Doing::MakeFolder)?;
-        let text = scaffold(&name, &self.clock().now().date());
+        let text = scaffold(&name, &self.now().date());
         match file::create(&path, text.as_bytes())? {
             Created::Now => Ok(CreatedBatch { name, path }),
             Created::Before => Err(exists()),

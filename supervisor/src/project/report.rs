@@ -221,7 +221,7 @@ impl Project {
             .ok()
             .map(|change| approval_hash(self.layout(), &change, park.transition));
         step.with_park(|writer, mut state, park| {
-            let entries = entries_on_approval(&park, self.clock().now(), hash)
+            let entries = entries_on_approval(&park, self.now(), hash)
                 .map_err(|why| Error::NotAResult { of: step.home.clone(), why })?;
             for entry in entries {
                 writer.append(&entry)?;
@@ -232,17 +232,7 @@ impl Project {
     }
 
     fn entry(&self, key: &StepKey, kind: EntryKind, message: &str) -> Entry {
-        Entry {
-            at: self.clock().now(),
-            change: key.clone(),
-            kind,
-            message: message.to_owned(),
-            transition: None,
-            via: None,
-            proof: None,
-            spawn: None,
-            approved: None,
-        }
+        Entry::new(self.now(), key.clone(), kind, message.to_owned())
     }
 }
 

@@ -65,15 +65,5 @@ pub(crate) fn scene_of_parent() -> Option<(Layout, RunHome)> {
 
 /// Makes an entry.
 pub(crate) fn entry(key: &str, kind: EntryKind, message: &str) -> Entry {
-    Entry {
-        at: Timestamp::from_unix_ms(0),
-        change: StepKey::from_text(key),
-        kind,
-        message: message.to_owned(),
-        transition: None,
-        via: None,
-        proof: None,
-        spawn: None,
-        approved: None,
-    }
+    Entry::new(Timestamp::from_unix_ms(0), StepKey::from_text(key), kind, message.to_owned())
 }

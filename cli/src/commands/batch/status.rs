@@ -40,7 +40,7 @@ pub(super) fn run(args: &Show, ui: Ui) -> Ended {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use ratchet_engine::name::{BatchName, SpawnId, StepKey};
     use ratchet_engine::settings::GateMode;
     use ratchet_engine::status::{BatchState, BatchStatus, Progress};
@@ -50,9 +50,9 @@ mod tests {
     use crate::render::page::{Ink, Page};
     use crate::schemas::assert_fits;
 
-    #[test]
-    fn a_step_that_runs_is_shown() {
-        let batch = BatchStatus {
+    /// A batch that has nothing in it yet.
+    pub(in crate::commands::batch) fn without_phases() -> BatchStatus {
+        BatchStatus {
             name: BatchName::parse("shop").unwrap(),
             status: BatchState::Empty,
             progress: Progress::default(),
@@ -63,7 +63,12 @@ mod tests {
             pull_request: None,
             phases: Vec::new(),
             usage: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_step_that_runs_is_shown() {
+        let batch = without_phases();
         let running = Running {
             change: StepKey::from_text("add-cart"),
             transition: Some(StepKind::Apply),

@@ -63,28 +63,16 @@ impl<'a> Shown<'a> {
 
 #[cfg(test)]
 mod tests {
-    use ratchet_engine::name::BatchName;
-    use ratchet_engine::settings::{GateMode, Layer, resolve};
-    use ratchet_engine::status::{BatchState, Progress};
+    use ratchet_engine::settings::{Layer, resolve};
 
     use super::*;
+    use crate::commands::batch::status::tests::without_phases;
     use crate::schemas::assert_fits;
 
     // B-V21
     #[test]
     fn the_answer_fits_its_schema() {
-        let batch = BatchStatus {
-            name: BatchName::parse("shop").unwrap(),
-            status: BatchState::Empty,
-            progress: Progress::default(),
-            change_count: 0,
-            done_count: 0,
-            gate: GateMode::Voluntary,
-            next: None,
-            pull_request: None,
-            phases: Vec::new(),
-            usage: None,
-        };
+        let batch = without_phases();
         let settings = resolve(None, &Layer::default(), None, Escalation::Clamped);
         assert_fits("view", &Shown::of(&batch, &settings, &[]));
     }

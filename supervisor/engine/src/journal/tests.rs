@@ -5,17 +5,10 @@ use proptest::prelude::*;
 use super::*;
 
 fn entry() -> Entry {
-    Entry {
-        at: Timestamp::parse("2026-07-02T09:05:01.000Z").unwrap(),
-        change: StepKey::from_text("add-api"),
-        kind: EntryKind::Completion,
-        message: "All good.\n\"Ready\" for archive.".to_owned(),
-        transition: Some(StepKind::Verify),
-        via: None,
-        proof: None,
-        spawn: None,
-        approved: None,
-    }
+    let at = Timestamp::parse("2026-07-02T09:05:01.000Z").unwrap();
+    let message = "All good.\n\"Ready\" for archive.".to_owned();
+    let said = Entry::new(at, StepKey::from_text("add-api"), EntryKind::Completion, message);
+    Entry { transition: Some(StepKind::Verify), ..said }
 }
 
 #[test]

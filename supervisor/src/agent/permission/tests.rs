@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::agent::tests::facts;
 
 const POSTURES: [Posture; 3] =
     [Posture::RepoSandboxedPermissive, Posture::CuratedAllowlist, Posture::FullAutonomy];
@@ -15,15 +16,6 @@ fn policy(posture: Posture) -> Permissions {
 fn with_lists(posture: Posture, allow: &[&str], deny: &[&str]) -> Permissions {
     let owned = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
     Permissions { allow: owned(allow), deny: owned(deny), ..policy(posture) }
-}
-
-fn facts() -> LocusFacts {
-    LocusFacts {
-        repo_root: PathBuf::from("/repo"),
-        git_dir: Some(PathBuf::from("/repo/.git")),
-        git_common_dir: Some(PathBuf::from("/repo/.git")),
-        ..LocusFacts::default()
-    }
 }
 
 fn words(flags: &Flags) -> Vec<String> {
