@@ -68,7 +68,7 @@ impl Screen {
 
     fn show(&mut self, event: StepEvent) {
         match event {
-            StepEvent::Output { stream, bytes } => {
+            StepEvent::Output { stream, bytes, .. } => {
                 let Self { pen, transcript, .. } = self;
                 transcript.push(stream, &bytes, &mut |bytes| pen.put(bytes));
             }

@@ -168,6 +168,21 @@ pub enum Error {
     /// The part of this process that was to finish the step is gone.
     #[error("the step is no longer watched by this process; what it started goes on")]
     WatcherDied,
+    /// Somebody wanted to look on where nothing runs.
+    #[error("No step of batch '{batch}' is running")]
+    NothingRuns {
+        /// The batch.
+        batch: BatchName,
+    },
+    /// There is more to do than this supervisor lets wait.
+    #[error("the supervisor is busy: too many requests wait for this batch or project")]
+    Busy,
+    /// This supervisor is about to end.
+    #[error("the supervisor is stopping and begins no new step")]
+    Closing,
+    /// A step was stopped while it waited for room.
+    #[error("the step was stopped before it began; nothing was started")]
+    Withdrawn,
     /// A verb may not run on this change.
     #[error(transparent)]
     Verb(#[from] VerbError),
@@ -180,6 +195,14 @@ pub enum Error {
     /// The user has no home, so there is no place for what lies outside of the project.
     #[error("there is no home folder: HOME is not set")]
     NoHome,
+    /// A project's folder is not there, or cannot be entered.
+    #[error("there is no project folder {}", root.display())]
+    NoProject {
+        /// The folder.
+        root: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// The working directory cannot be told.
     #[error("the working directory cannot be told; was it deleted?")]
     NoWorkingDirectory {
@@ -230,10 +253,15 @@ impl Error {
             Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
             Self::Start(_) => "spawn-failed",
             Self::WatcherDied => "watcher-died",
+            Self::NothingRuns { .. } => "nothing-running",
+            Self::Busy => "supervisor-busy",
+            Self::Closing => "supervisor-stopping",
+            Self::Withdrawn => "step-withdrawn",
             Self::Verb(error) => error.code(),
             Self::Spawns(error) => error.code(),
             Self::Follow(_) => "output-unreadable",
             Self::NoHome => "no-home",
+            Self::NoProject { .. } => "no-project",
             Self::NoWorkingDirectory { .. } => "no-working-directory",
         }
     }
@@ -321,10 +349,22 @@ impl Error {
                 "look at the cause; nothing was started, so the command can be repeated".to_owned()
             }
             Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
+            Self::NothingRuns { .. } => {
+                "'ratchet batch log --last' shows what the latest step printed".to_owned()
+            }
+            Self::Busy => "wait a moment and run the command again".to_owned(),
+            Self::Closing => {
+                "run the command again when it is gone; RATCHET_SUPERVISOR=embedded does without it"
+                    .to_owned()
+            }
+            Self::Withdrawn => "run the command again to begin it".to_owned(),
             Self::Verb(error) => error.help(),
             Self::Spawns(error) => error.help(),
             Self::Follow(_) => "the step goes on; try again with 'ratchet batch attach'".to_owned(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),
+            Self::NoProject { .. } => {
+                "check the path; was the folder moved, or is its disk not mounted?".to_owned()
+            }
             Self::NoWorkingDirectory { .. } => "change to a folder that exists".to_owned(),
         })
     }

@@ -2,6 +2,7 @@
 
 use ratchet_engine::name::{AgentName, SpawnId, StepKey};
 use ratchet_engine::transition::StepKind;
+use ratchet_spawn::Frame;
 use tokio::sync::mpsc;
 
 /// One thing that happened.
@@ -17,9 +18,25 @@ pub enum StepEvent {
         stream: Stream,
         /// The bytes; a line may be cut anywhere.
         bytes: Vec<u8>,
+        /// Where they begin in the stored output, if that is on this machine.
+        offset: Option<u64>,
+        /// Where the next piece begins, as [`crate::follow::Start::Offset`] takes it.
+        next: u64,
     },
     /// The command and everything it started are gone.
     Ended,
+}
+
+impl StepEvent {
+    /// Tells a frame of stored output.
+    pub(crate) fn output(frame: Frame) -> Self {
+        Self::Output {
+            stream: frame.stream.into(),
+            offset: Some(frame.position.offset()),
+            next: frame.next.offset(),
+            bytes: frame.bytes,
+        }
+    }
 }
 
 /// A line for a person.
@@ -85,8 +102,17 @@ pub enum Stream {
     Stderr,
 }
 
+impl From<ratchet_spawn::Stream> for Stream {
+    fn from(stream: ratchet_spawn::Stream) -> Self {
+        match stream {
+            ratchet_spawn::Stream::Stdout => Self::Stdout,
+            ratchet_spawn::Stream::Stderr => Self::Stderr,
+        }
+    }
+}
+
 /// Where events go. Bounded: a slow listener slows the telling, never the agent, whose output is on disk.
 pub type EventSink = mpsc::Sender<StepEvent>;
 
-/// How many events wait for a slow listener; each holds at most one frame of output (256 KiB).
+/// How many events wait for a slow listener; each holds at most one frame of output (64 KiB).
 pub const EVENT_BACKLOG: usize = 32;

@@ -1,5 +1,5 @@
-//! Points at which a test may kill this process, one after each of the six verbs. Compiled away unless the feature
-//! `fault-injection` is on, which no shipped build has.
+//! Points at which a test may kill this process or have an actor panic, one after each of the six verbs. Compiled away
+//! unless the feature `fault-injection` is on, which no shipped build has.
 
 /// A place between two verbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) enum Point {
     Recorded,
 }
 
-/// Dies here, as by `kill -9`, if the environment asks for it.
+/// Dies here, as by `kill -9`, or panics, if the environment asks for it.
 #[cfg(feature = "fault-injection")]
 pub(crate) fn at(point: Point, environment: &crate::environment::Environment) {
     let name = match point {
@@ -29,11 +29,13 @@ pub(crate) fn at(point: Point, environment: &crate::environment::Environment) {
         Point::Judged => "judge",
         Point::Recorded => "record",
     };
-    if environment.var("RATCHET_TEST_CRASH_AT").is_some_and(|wanted| wanted == name) {
+    let asked = |variable| environment.var(variable).is_some_and(|wanted| wanted == name);
+    if asked("RATCHET_TEST_CRASH_AT") {
         let killed =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         unreachable!("SIGKILL to oneself does not return: {killed:?}");
     }
+    assert!(!asked("RATCHET_TEST_PANIC_AT"), "a test asks for a panic after '{name}'");
 }
 
 /// Does nothing.

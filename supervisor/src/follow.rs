@@ -49,19 +49,12 @@ pub async fn follow(
     events: EventSink,
 ) -> Result<(), Error> {
     let mut attachment = attach(dir, from)?;
-    let started = Started {
-        spawn: step.spawn.clone(),
-        key: step.key.clone(),
-        what: step.running(),
-        origin: Origin::Reattached,
-    };
     // A listener that has gone away ends the looking on.
-    let mut listening = events.send(StepEvent::Started(started)).await.is_ok();
+    let mut listening = events.send(StepEvent::Started(started(step))).await.is_ok();
     while listening {
         match attachment.next().await.map_err(FollowError::Attach)? {
             Event::Frame(frame) => {
-                let Stored { stream, bytes } = Stored::of(frame);
-                listening = events.send(StepEvent::Output { stream, bytes }).await.is_ok();
+                listening = events.send(StepEvent::output(frame)).await.is_ok();
             }
             Event::Ended(_) | Event::Lost(_) | Event::Abandoned => {
                 listening = false;
@@ -94,7 +87,17 @@ pub fn stored(dir: &SpawnDir) -> Result<impl Iterator<Item = Result<Stored, Erro
     Ok(frames.map(|frame| Ok(Stored::of(frame.map_err(FollowError::Spool)?))))
 }
 
-fn attach(dir: &SpawnDir, from: Start) -> Result<Attachment, FollowError> {
+/// Says what runs, to somebody who did not start it.
+pub(crate) fn started(step: &Inflight) -> Started {
+    Started {
+        spawn: step.spawn.clone(),
+        key: step.key.clone(),
+        what: step.running(),
+        origin: Origin::Reattached,
+    }
+}
+
+pub(crate) fn attach(dir: &SpawnDir, from: Start) -> Result<Attachment, FollowError> {
     let position = match from {
         Start::Offset(offset) => Position::from_offset(offset),
         Start::Now => {
@@ -110,10 +113,6 @@ fn attach(dir: &SpawnDir, from: Start) -> Result<Attachment, FollowError> {
 
 impl Stored {
     fn of(frame: Frame) -> Self {
-        let stream = match frame.stream {
-            ratchet_spawn::Stream::Stdout => Stream::Stdout,
-            ratchet_spawn::Stream::Stderr => Stream::Stderr,
-        };
-        Self { stream, bytes: frame.bytes }
+        Self { stream: frame.stream.into(), bytes: frame.bytes }
     }
 }

@@ -1,12 +1,16 @@
-//! What all actors share: the project, and how this process was set up. Immutable.
+//! What actors share: how this process is set up, what runs in it, and the project as a caller sees it.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use ratchet_engine::settings::Locus;
 use ratchet_spawn::retention::{Keep, sweep};
+use tokio::sync::Semaphore;
 
+use crate::actor::board::Board;
 use crate::error::Error;
 use crate::project::Project;
 use crate::runtime::Places;
@@ -24,11 +28,35 @@ pub struct Options {
     pub local_capacity: NonZeroUsize,
 }
 
-/// What all actors share.
+/// What all actors of a supervisor share.
+#[derive(Debug)]
+pub(crate) struct Office {
+    pub(crate) options: Arc<Options>,
+    pub(crate) board: Arc<Board>,
+    /// Room for commands on this machine.
+    local: Arc<Semaphore>,
+}
+
+/// A project as one caller sees it, and how this process is set up.
 #[derive(Debug)]
 pub(crate) struct House {
     pub(crate) project: Project,
-    pub(crate) options: Options,
+    pub(crate) options: Arc<Options>,
+}
+
+impl Office {
+    pub(crate) fn new(options: Options) -> Self {
+        let local = Arc::new(Semaphore::new(options.local_capacity.get()));
+        Self { options: Arc::new(options), board: Board::new(), local }
+    }
+
+    /// Gives the room at a locus. What runs in a container runs on this machine, too; an order for a place that there is
+    /// none of is refused when its turn comes.
+    pub(crate) fn room(&self, locus: Locus) -> Arc<Semaphore> {
+        match locus {
+            Locus::Local | Locus::Docker | Locus::Remote => Arc::clone(&self.local),
+        }
+    }
 }
 
 /// Spawns are kept for a fortnight, and two gigabytes of them.

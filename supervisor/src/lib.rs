@@ -12,10 +12,15 @@ pub mod follow;
 pub mod project;
 pub mod request;
 
+pub mod client;
+pub mod daemon;
+
 mod actor;
 mod door;
+pub mod grpc;
 mod house;
 mod lossy;
+mod news;
 mod order;
 mod perform;
 mod record;
@@ -31,6 +36,7 @@ pub mod environment;
 mod fault;
 mod git;
 
+pub use actor::board::StepOf;
 pub use door::Supervisor;
 pub use error::Error;
 pub use house::Options;

@@ -8,7 +8,7 @@ use ratchet_engine::transition::Transition;
 use crate::project::verb::Readiness;
 
 /// Asks for the next step of a batch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyRequest {
     /// The batch.
     pub batch: BatchName,
@@ -16,12 +16,14 @@ pub struct ApplyRequest {
     pub escalation: Escalation,
     /// Whether the caller agreed to `RATCHET_BATCH_AGENT_CMD`.
     pub agent_override: OverrideConsent,
+    /// What becomes of the step when its caller goes away. Asked only by a supervisor that is another process.
+    pub leave: Leave,
     /// Whether an agent whose usage limit was reached is left alone until it resets.
     pub limits: LimitPolicy,
 }
 
 /// Asks for one forced transition of a change that belongs to no batch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeStepRequest {
     /// The change.
     pub change: ChangeName,
@@ -37,6 +39,8 @@ pub struct ChangeStepRequest {
     pub readiness: Readiness,
     /// Whether the caller agreed to `RATCHET_BATCH_AGENT_CMD`.
     pub agent_override: OverrideConsent,
+    /// What becomes of the step when its caller goes away. Asked only by a supervisor that is another process.
+    pub leave: Leave,
     /// As in [`ApplyRequest`].
     pub limits: LimitPolicy,
 }
@@ -48,6 +52,16 @@ pub enum OverrideConsent {
     Given,
     /// It was not; fine unless the project demands it.
     NotGiven,
+}
+
+/// What becomes of a step whose caller goes away, or runs out of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leave {
+    /// It goes on, and its outcome is recorded.
+    #[default]
+    GoesOn,
+    /// The caller owns it: it is stopped, and recorded as stopped.
+    Stops,
 }
 
 /// What a usage limit that an agent has hit means for the next step.

@@ -46,7 +46,7 @@ pub(crate) struct Places {
 /// A command whose directory is there and whose shim is not started yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    locus: Locus,
+    pub(crate) locus: Locus,
     pub(crate) dir: SpawnDir,
     variables: Variables,
 }

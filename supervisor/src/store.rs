@@ -18,7 +18,7 @@ pub mod layout;
 pub mod limits;
 pub mod lock;
 pub mod manifest;
-mod os_lock;
+pub(crate) mod os_lock;
 mod process;
 pub mod run_state;
 pub mod settings;

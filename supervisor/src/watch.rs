@@ -19,7 +19,7 @@ use tokio::time::Sleep;
 use self::excerpt::Excerpt;
 use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
-use crate::event::{EventSink, StepEvent, Stream};
+use crate::event::{EventSink, StepEvent};
 use crate::request::StopReason;
 use crate::runtime::{Shim, ShimHandle};
 
@@ -168,12 +168,8 @@ impl Watch {
     }
 
     async fn take(&mut self, frame: Frame) {
-        let stream = match frame.stream {
-            ratchet_spawn::Stream::Stdout => Stream::Stdout,
-            ratchet_spawn::Stream::Stderr => Stream::Stderr,
-        };
-        match stream {
-            Stream::Stdout => {
+        match frame.stream {
+            ratchet_spawn::Stream::Stdout => {
                 if let Some(matcher) = &mut self.matcher {
                     matcher.feed(&frame.bytes);
                 }
@@ -187,10 +183,10 @@ impl Watch {
                     self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
                 }
             }
-            Stream::Stderr => self.stderr.take(&frame.bytes),
+            ratchet_spawn::Stream::Stderr => self.stderr.take(&frame.bytes),
         }
         // A caller that went away does not stop the step.
-        drop(self.events.send(StepEvent::Output { stream, bytes: frame.bytes }).await);
+        drop(self.events.send(StepEvent::output(frame)).await);
     }
 
     fn end_lingerer(&mut self) {

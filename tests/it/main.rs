@@ -10,6 +10,7 @@ mod bad_agent;
 mod bad_input;
 mod config;
 mod crash;
+mod daemon;
 mod decompose;
 mod golden;
 mod halts;

@@ -6,7 +6,7 @@ use ratchet_engine::settings::StandaloneFlags;
 use ratchet_engine::transition::Transition;
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::project::verb::Readiness;
-use ratchet_supervisor::request::ChangeStepRequest;
+use ratchet_supervisor::request::{ChangeStepRequest, Leave};
 use ratchet_supervisor::store::layout::RunHome;
 
 use super::batch::{consent, draw_park, limits};
@@ -67,6 +67,7 @@ fn request(
         },
         readiness,
         agent_override: consent(run.stepping),
+        leave: Leave::GoesOn,
         limits: limits(run.stepping),
     }
 }

@@ -38,6 +38,7 @@ const LONGEST_ASKING: Duration = Duration::from_secs(2);
 /// A running supervisor and what stands between it and the person.
 pub(crate) struct Stage {
     supervisor: Supervisor,
+    project: Project,
     signals: Signals,
     asked: Option<Signal>,
     ui: Ui,
@@ -63,9 +64,10 @@ pub(crate) fn play<T>(
     runtime.block_on(async {
         let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
         let clock = project.clock();
-        let supervisor = Supervisor::start(project, options);
+        let supervisor = Supervisor::start(options);
+        let told = Told::default();
         let mut stage =
-            Stage { supervisor, signals, asked: None, ui, format, told: Told::default(), clock };
+            Stage { supervisor, project, signals, asked: None, ui, format, told, clock };
         let played = play(&mut stage).await;
         let asked = stage.asked;
         played.map(|answer| (answer, asked))
@@ -75,7 +77,8 @@ pub(crate) fn play<T>(
 impl Stage {
     /// Runs the next step of a batch.
     pub(crate) async fn apply(&mut self, request: ApplyRequest) -> Result<ApplyReport, Failure> {
-        self.act(async |supervisor, sink| supervisor.apply(request, sink).await).await
+        self.act(async |supervisor, project, sink| supervisor.apply(project, request, sink).await)
+            .await
     }
 
     /// Runs one forced step of a change.
@@ -83,7 +86,10 @@ impl Stage {
         &mut self,
         request: ChangeStepRequest,
     ) -> Result<StepResult, Failure> {
-        self.act(async |supervisor, sink| supervisor.run_change(request, sink).await).await
+        self.act(async |supervisor, project, sink| {
+            supervisor.run_change(project, request, sink).await
+        })
+        .await
     }
 
     /// Says whether a signal has asked for the end.
@@ -93,14 +99,14 @@ impl Stage {
 
     async fn act<T>(
         &mut self,
-        work: impl AsyncFnOnce(&Supervisor, EventSink) -> Result<T, ratchet_supervisor::Error>,
+        work: impl AsyncFnOnce(&Supervisor, &Project, EventSink) -> Result<T, ratchet_supervisor::Error>,
     ) -> Result<T, Failure> {
         let (sink, events) = mpsc::channel(EVENT_BACKLOG);
         let (ui, format, told) = (self.ui, self.format, self.told.clone());
         let shown =
             tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops, told));
         let mut work = pin!(async {
-            let done = work(&self.supervisor, sink).await;
+            let done = work(&self.supervisor, &self.project, sink).await;
             // The sink is gone, so the last output is on its way; the answer comes after it.
             (done, shown.await)
         });

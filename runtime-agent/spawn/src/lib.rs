@@ -10,6 +10,7 @@
 mod attachment;
 mod cgroup;
 mod directory;
+mod folders;
 mod hunt;
 mod id;
 mod launch;
@@ -30,6 +31,7 @@ mod watch;
 
 pub use attachment::{AttachError, Attachment, Event};
 pub use directory::{DirectoryError, SpawnDir};
+pub use folders::Folders;
 pub use id::{MARK_VARIABLE, SpawnId, SpawnIdError};
 pub use launch::launch;
 pub use record::{

@@ -42,6 +42,16 @@ pub(crate) enum Spool {
     Heard,
 }
 
+/// Which entries of a folder are listened to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entries {
+    /// Those of a spawn that tell of output or an end. The shim prepares its files beside their places, and says things
+    /// that nobody waits for.
+    Telling,
+    /// All.
+    All,
+}
+
 /// What was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum News {
@@ -54,13 +64,17 @@ pub(crate) enum News {
 impl Watch {
     /// Listens to the folder and the lock.
     pub(crate) fn new(dir: &SpawnDir) -> io::Result<Self> {
-        let hub = Hub::get()?;
-        let ear = Arc::new(Ear::default());
-        let mut watch = Self { hub, ear, numbers: Vec::new(), spool: Spool::NotThere };
-        watch.listen(dir.path(), FOLDER, News::Anything)?;
+        let mut watch = Self::of_nothing()?;
+        watch.listen(dir.path(), FOLDER, News::Anything, Entries::Telling)?;
         // A folder that was deleted and made again for its exit record has no lock.
         watch.listen_if_there(&dir.lock_file(), WatchFlags::CLOSE_WRITE, News::Anything)?;
         Ok(watch)
+    }
+
+    /// Listens to nothing yet.
+    pub(crate) fn of_nothing() -> io::Result<Self> {
+        let (hub, ear) = (Hub::get()?, Arc::new(Ear::default()));
+        Ok(Self { hub, ear, numbers: Vec::new(), spool: Spool::NotThere })
     }
 
     /// Listens to the spool too, if it is there.
@@ -79,34 +93,45 @@ impl Watch {
     }
 
     fn listen_if_there(&mut self, path: &Path, flags: WatchFlags, news: News) -> io::Result<Spool> {
-        match self.listen(path, flags, news) {
-            Ok(()) => Ok(Spool::Heard),
+        match self.listen(path, flags, news, Entries::All) {
+            Ok(_) => Ok(Spool::Heard),
             Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Spool::NotThere),
             Err(other) => Err(other),
         }
     }
 
-    fn listen(&mut self, path: &Path, flags: WatchFlags, news: News) -> io::Result<()> {
+    /// Listens to a file, or a folder's entries, by any flags. Returns the kernel's number for it.
+    pub(crate) fn listen(
+        &mut self,
+        path: &Path,
+        flags: WatchFlags,
+        news: News,
+        entries: Entries,
+    ) -> io::Result<i32> {
         let mut listeners = self.hub.listeners();
         // The kernel gives the same number to all who listen to one file.
         let number = inotify::add_watch(&self.hub.inotify, path, flags)?;
-        listeners.entry(number).or_default().push((news, Arc::clone(&self.ear)));
-        self.numbers.push(number);
-        Ok(())
+        let listening = listeners.entry(number).or_default();
+        if !listening.iter().any(|known| Arc::ptr_eq(&known.ear, &self.ear)) {
+            listening.push(Listener { news, entries, ear: Arc::clone(&self.ear) });
+        }
+        if !self.numbers.contains(&number) {
+            self.numbers.push(number);
+        }
+        Ok(number)
+    }
+
+    /// Listens no more to what has this number.
+    pub(crate) fn forget(&mut self, number: i32) {
+        self.numbers.retain(|known| *known != number);
+        self.hub.forget(number, &self.ear);
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut listeners = self.hub.listeners();
         for number in &self.numbers {
-            let Some(ears) = listeners.get_mut(number) else { continue };
-            ears.retain(|(_, ear)| !Arc::ptr_eq(ear, &self.ear));
-            if ears.is_empty() {
-                listeners.remove(number);
-                // The kernel has forgotten it already if the file is gone.
-                let _ = inotify::remove_watch(&self.hub.inotify, *number);
-            }
+            self.hub.forget(*number, &self.ear);
         }
     }
 }
@@ -126,7 +151,15 @@ impl Ear {
     }
 }
 
-type Listeners = BTreeMap<i32, Vec<(News, Arc<Ear>)>>;
+/// Who listens to one number, and to what of it.
+#[derive(Debug)]
+struct Listener {
+    news: News,
+    entries: Entries,
+    ear: Arc<Ear>,
+}
+
+type Listeners = BTreeMap<i32, Vec<Listener>>;
 
 /// The one descriptor of the process, and who listens to which of its numbers.
 #[derive(Debug)]
@@ -160,16 +193,23 @@ impl Hub {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn forget(&self, number: i32, ear: &Arc<Ear>) {
+        let mut listeners = self.listeners();
+        let Some(ears) = listeners.get_mut(&number) else { return };
+        ears.retain(|known| !Arc::ptr_eq(&known.ear, ear));
+        if ears.is_empty() {
+            listeners.remove(&number);
+            // The kernel has forgotten it already if the file is gone.
+            let _ = inotify::remove_watch(&self.inotify, number);
+        }
+    }
+
     fn listen(&self) {
         let mut buffer = [MaybeUninit::uninit(); EVENTS_BYTES];
         let mut events = inotify::Reader::new(&self.inotify, &mut buffer);
         loop {
             match events.next() {
-                Ok(event) if event.file_name().is_none_or(SpawnDir::is_telling) => {
-                    self.pass_on(event.wd(), event.events());
-                }
-                // The shim prepares its files beside their places, and says things that nobody here waits for.
-                Ok(_) => {}
+                Ok(event) => self.pass_on(&event),
                 Err(Errno::INTR) => {}
                 // The descriptor is ours and a notifier: this cannot happen, and without it everyone must look.
                 Err(_) => return self.wake_all(),
@@ -177,13 +217,18 @@ impl Hub {
         }
     }
 
-    fn pass_on(&self, number: i32, events: ReadFlags) {
+    fn pass_on(&self, event: &inotify::Event<'_>) {
+        let (number, events) = (event.wd(), event.events());
         if events.contains(ReadFlags::QUEUE_OVERFLOW) {
             return self.wake_all();
         }
         let mut listeners = self.listeners();
-        for (news, ear) in listeners.get(&number).into_iter().flatten() {
-            ear.hear(*news);
+        let telling = event.file_name().is_none_or(SpawnDir::is_telling);
+        for listener in listeners.get(&number).into_iter().flatten() {
+            match listener.entries {
+                Entries::Telling if !telling => {}
+                Entries::Telling | Entries::All => listener.ear.hear(listener.news),
+            }
         }
         if events.contains(ReadFlags::IGNORED) {
             listeners.remove(&number);
@@ -191,8 +236,8 @@ impl Hub {
     }
 
     fn wake_all(&self) {
-        for (_, ear) in self.listeners().values().flatten() {
-            ear.hear(News::Anything);
+        for listener in self.listeners().values().flatten() {
+            listener.ear.hear(News::Anything);
         }
     }
 }

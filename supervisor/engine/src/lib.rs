@@ -19,6 +19,7 @@ pub mod decide;
 pub mod feature;
 pub mod fold;
 pub mod gate;
+pub mod halt;
 pub mod instructions;
 pub mod journal;
 pub mod manifest;

@@ -1,7 +1,7 @@
 //! What one `batch apply` tells its caller, as values and as JSON (spec `batch-status-and-selection` 6.3 to 6.5). Lines
 //! and colours are the CLI's.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::decide::{Halt, Idle, Proving};
 use crate::manifest::ProofKind;
@@ -14,8 +14,7 @@ use crate::shell::quoted;
 use crate::time::Timestamp;
 
 /// What one `batch apply` came to. Each variant is one JSON object; `state` tells them apart.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApplyReport {
     /// A step ran, or was refused before it ran.
     Step(StepResult),
@@ -30,7 +29,6 @@ pub enum ApplyReport {
 /// Steps that wait for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParkedReport {
-    state: Literal,
     /// The first of them.
     #[serde(flatten)]
     pub first: Waiting,
@@ -72,7 +70,6 @@ pub enum Channel<'a> {
 /// Nothing to do, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NothingReport {
-    state: Literal,
     /// Why, for callers that go on from there.
     #[serde(skip)]
     pub why: Idle,
@@ -87,7 +84,6 @@ pub struct NothingReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProofReport {
-    state: Literal,
     /// The phase.
     pub phase: PhaseName,
     /// How its author thinks of the check.
@@ -113,23 +109,45 @@ pub struct ProofReport {
     pub hint: Option<String>,
 }
 
-/// The `state` of a report that is no step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Literal {
-    Parked,
-    NothingReady,
-    ProofOfWork,
+/// A report that is no step, with the `state` that says so.
+#[derive(Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+enum Tagged<'a> {
+    Parked(&'a ParkedReport),
+    NothingReady(&'a NothingReport),
+    ProofOfWork(&'a ProofReport),
+}
+
+impl Serialize for ApplyReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Step(result) => result.serialize(serializer),
+            Self::Parked(report) => Tagged::Parked(report).serialize(serializer),
+            Self::NothingReady(report) => Tagged::NothingReady(report).serialize(serializer),
+            Self::Proof(report) => Tagged::ProofOfWork(report).serialize(serializer),
+        }
+    }
 }
 
 impl ApplyReport {
+    /// Says whether something ran. An answer that nothing can run is no step.
+    #[must_use]
+    pub fn is_step(&self) -> bool {
+        match self {
+            // An agent that is out of use for a while was not started.
+            Self::Step(step) => step.cause != Some(Cause::Quota) || step.spawn_id.is_some(),
+            Self::Proof(_) => true,
+            Self::Parked(_) | Self::NothingReady(_) => false,
+        }
+    }
+
     /// Reports parked steps; `None` if there are none.
     #[must_use]
     pub fn parked(halts: &[Halt]) -> Option<Self> {
         let mut waiting = halts.iter().map(Waiting::of);
         let first = waiting.next()?;
         let others = waiting.collect();
-        Some(Self::Parked(ParkedReport { state: Literal::Parked, first, others }))
+        Some(Self::Parked(ParkedReport { first, others }))
     }
 
     /// Reports that nothing is to be done.
@@ -137,14 +155,13 @@ impl ApplyReport {
     pub fn idle(idle: &Idle) -> Self {
         let message = idle.message();
         let why = idle.clone();
-        Self::NothingReady(NothingReport { state: Literal::NothingReady, why, message, hint: None })
+        Self::NothingReady(NothingReport { why, message, hint: None })
     }
 
     /// Reports a proof-of-work that ran.
     #[must_use]
     pub fn proof(proving: &Proving, record: &ProofRecord) -> Self {
         Self::Proof(ProofReport {
-            state: Literal::ProofOfWork,
             phase: proving.phase.clone(),
             kind: proving.proof.kind,
             passed: record.passed,

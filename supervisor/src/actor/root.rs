@@ -1,72 +1,91 @@
-//! The root: starts one batch actor per run home and keeps them. It decides nothing.
+//! The root: one project actor per project root. It decides nothing, and a project that dies takes no other along.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kameo::Actor;
 use kameo::actor::{ActorId, ActorRef, Spawn as _, WeakActorRef};
 use kameo::error::ActorStopReason;
+use kameo::mailbox;
 use kameo::message::{Context, Message};
 use kameo::supervision::RestartPolicy;
 
-use super::batch::{Batch, BatchArgs};
-use super::message::{Serve, Served, Stop};
+use super::brood::{Brood, Undelivered};
+use super::message::{Settled, Stop, Work};
+use super::project::{ProjectActor, ProjectArgs};
 use super::runtime::RuntimeActor;
-use crate::house::House;
-use crate::store::layout::RunHome;
+use crate::error::Error;
+use crate::house::Office;
+
+/// Every request of every client passes here, and each takes microseconds: a thousand clients at once fit in.
+pub(crate) const ROOT_MAILBOX: usize = 1024;
+
+/// A project's batches share this; past it their callers are told to come again.
+const PROJECT_MAILBOX: usize = 256;
 
 /// The top of the tree.
 pub(crate) struct Root {
-    house: Arc<House>,
+    office: Arc<Office>,
     runtime: ActorRef<RuntimeActor>,
-    batches: BTreeMap<RunHome, ActorRef<Batch>>,
+    projects: Brood<PathBuf, ProjectActor>,
 }
 
 impl Actor for Root {
-    type Args = Arc<House>;
+    type Args = Arc<Office>;
     type Error = Infallible;
 
-    async fn on_start(house: Self::Args, me: ActorRef<Self>) -> Result<Self, Self::Error> {
-        let runtime = RuntimeActor::supervise(&me, Arc::clone(&house))
+    async fn on_start(office: Self::Args, me: ActorRef<Self>) -> Result<Self, Self::Error> {
+        let runtime = RuntimeActor::supervise(&me, Arc::clone(&office))
             .restart_policy(RestartPolicy::Permanent)
             .spawn()
             .await;
-        Ok(Self { house, runtime, batches: BTreeMap::new() })
+        Ok(Self { office, runtime, projects: Brood::new() })
     }
 
-    /// One batch that goes down for good harms no other: it is forgotten, and started afresh when it is next asked for.
     async fn on_link_died(
         &mut self,
         _me: WeakActorRef<Self>,
         id: ActorId,
         reason: ActorStopReason,
     ) -> Result<ControlFlow<ActorStopReason>, Self::Error> {
-        tracing::warn!(%reason, "an actor of a batch is gone");
-        self.batches.retain(|_, batch| batch.id() != id);
+        if let Some((root, pending)) = self.projects.bury(id) {
+            tracing::warn!(project = %root.display(), pending, %reason, "a project's actor died");
+        }
         Ok(ControlFlow::Continue(()))
     }
 }
 
-impl Message<Serve> for Root {
-    type Reply = Served;
+impl Message<Work> for Root {
+    type Reply = ();
 
-    async fn handle(&mut self, Serve(home): Serve, ctx: &mut Context<Self, Served>) -> Served {
-        if let Some(batch) = self.batches.get(&home).filter(|batch| batch.is_alive()) {
-            return Served(batch.clone());
+    async fn handle(&mut self, work: Work, ctx: &mut Context<Self, ()>) {
+        let root = work.house.project.root().to_owned();
+        if self.projects.living(&root).is_none() {
+            let args = ProjectArgs {
+                office: Arc::clone(&self.office),
+                runtime: self.runtime.clone(),
+                above: ctx.actor_ref().downgrade(),
+                root: root.clone(),
+            };
+            let project = ProjectActor::spawn_with_mailbox(args, mailbox::bounded(PROJECT_MAILBOX));
+            ctx.actor_ref().link(&project).await;
+            self.projects.adopt(root.clone(), project);
         }
-        let args = Arc::new(BatchArgs {
-            house: Arc::clone(&self.house),
-            runtime: self.runtime.clone(),
-            home: home.clone(),
-        });
-        let batch = Batch::supervise(ctx.actor_ref(), args)
-            .restart_policy(RestartPolicy::Transient)
-            .spawn()
-            .await;
-        self.batches.insert(home, batch.clone());
-        Served(batch)
+        match self.projects.hand(&root, work) {
+            Ok(()) => {}
+            Err(Undelivered::Full(work)) => work.refuse(Error::Busy),
+            Err(Undelivered::Gone(work)) => work.refuse(Error::WatcherDied),
+        }
+    }
+}
+
+impl Message<Settled<PathBuf>> for Root {
+    type Reply = ();
+
+    async fn handle(&mut self, settled: Settled<PathBuf>, _ctx: &mut Context<Self, ()>) {
+        self.projects.settle(&settled.key, settled.who, settled.pieces);
     }
 }
 
@@ -74,9 +93,11 @@ impl Message<Stop> for Root {
     type Reply = ();
 
     async fn handle(&mut self, stop: Stop, _ctx: &mut Context<Self, ()>) {
-        for batch in self.batches.values() {
-            // A batch whose mailbox is gone has nothing left to stop.
-            let _gone = batch.tell(stop.clone()).await;
+        for (root, project) in self.projects.all() {
+            if stop.of.as_ref().is_none_or(|(wanted, _)| wanted == root) {
+                // A project that is gone has nothing left to stop.
+                let _gone = project.tell(stop.clone()).await;
+            }
         }
     }
 }

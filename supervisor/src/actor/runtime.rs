@@ -8,25 +8,25 @@ use std::sync::Arc;
 use kameo::Actor;
 use kameo::actor::ActorRef;
 use kameo::message::{Context, Message};
-use tokio::sync::Semaphore;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::message::{Place, PlacedReply};
-use crate::house::House;
-use crate::runtime;
+use crate::error::Error;
+use crate::event::{Notice, NoticeLevel, StepEvent};
+use crate::house::{House, Office};
+use crate::runtime::{self, Placed, Prepared};
 
 /// Hands orders to runtimes.
 pub(crate) struct RuntimeActor {
-    house: Arc<House>,
-    local: Arc<Semaphore>,
+    office: Arc<Office>,
 }
 
 impl Actor for RuntimeActor {
-    type Args = Arc<House>;
+    type Args = Arc<Office>;
     type Error = Infallible;
 
-    async fn on_start(house: Self::Args, _me: ActorRef<Self>) -> Result<Self, Self::Error> {
-        let local = Arc::new(Semaphore::new(house.options.local_capacity.get()));
-        Ok(Self { house, local })
+    async fn on_start(office: Self::Args, _me: ActorRef<Self>) -> Result<Self, Self::Error> {
+        Ok(Self { office })
     }
 }
 
@@ -34,16 +34,36 @@ impl Message<Place> for RuntimeActor {
     type Reply = ();
 
     async fn handle(&mut self, place: Place, _ctx: &mut Context<Self, ()>) {
-        let Place { prepared, reply_to } = place;
-        let house = Arc::clone(&self.house);
-        let room = Arc::clone(&self.local);
+        let office = Arc::clone(&self.office);
         // Bounded by the batches: each has at most one order on its way.
         tokio::spawn(async move {
-            let slot = room.acquire_owned().await.expect("the semaphore is never closed");
-            let outcome =
-                house.places().and_then(|places| Ok(runtime::start(&places, *prepared, slot)?));
-            // A batch that restarted meanwhile recovers the spawn from disk.
-            drop(reply_to.tell(PlacedReply { outcome }).await);
+            let outcome = match room(&office, &place).await {
+                Some(slot) => start(&place.house, *place.prepared, slot),
+                None => Err(Error::Withdrawn),
+            };
+            // A batch that died meanwhile is started afresh and recovers the spawn from disk.
+            drop(place.reply_to.tell(PlacedReply { outcome }).await);
         });
     }
+}
+
+/// Waits for room at the order's locus; `None` if the order was withdrawn first.
+async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
+    let room = office.room(place.prepared.locus);
+    if let Ok(slot) = Arc::clone(&room).try_acquire_owned() {
+        return Some(slot);
+    }
+    let text = "waits for room: as many commands run as the supervisor may start".to_owned();
+    let notice = StepEvent::Notice(Notice { level: NoticeLevel::Info, text });
+    // A caller that went away hears nothing and changes nothing.
+    drop(place.events.send(notice).await);
+    tokio::select! {
+        slot = room.acquire_owned() => Some(slot.expect("the semaphore is never closed")),
+        () = place.withdrawn.cancelled() => None,
+    }
+}
+
+fn start(house: &House, prepared: Prepared, slot: OwnedSemaphorePermit) -> Result<Placed, Error> {
+    let places = house.places()?;
+    Ok(runtime::start(&places, prepared, slot)?)
 }

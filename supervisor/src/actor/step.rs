@@ -69,7 +69,7 @@ impl Message<Watched> for Step {
 impl Message<Stop> for Step {
     type Reply = ();
 
-    async fn handle(&mut self, Stop { by, pending }: Stop, _ctx: &mut Context<Self, ()>) {
+    async fn handle(&mut self, Stop { by, pending, .. }: Stop, _ctx: &mut Context<Self, ()>) {
         watch::stop(&self.dir, self.shim.as_ref(), by);
         drop(pending);
     }

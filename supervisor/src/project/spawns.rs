@@ -15,8 +15,8 @@ use super::Project;
 use crate::error::Error;
 use crate::request::StopReason;
 use crate::store::inflight::Inflight;
-use crate::store::journal;
 use crate::store::layout::{RunHome, spawns_root};
+use crate::store::{change, journal};
 
 /// A step that was run, as `batch log` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -131,6 +131,26 @@ impl Project {
         let entries = journal::conclusions(&run)?;
         let wanted = |entry: &ReadEntry<'_>| of.is_none_or(|key| entry.change == key.as_str());
         Ok(entries.into_iter().filter(wanted).map(|entry| self.logged_step(entry)).collect())
+    }
+
+    /// Returns the latest entry of a batch's journal.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be read.
+    pub fn latest_entry(&self, batch: &BatchName) -> Result<Option<ReadEntry<'static>>, Error> {
+        let run = self.layout().run(&RunHome::Batch(batch.clone()));
+        Ok(journal::latest(&run)?)
+    }
+
+    /// Lists the run homes with an intent that nobody has concluded.
+    ///
+    /// # Errors
+    /// Fails if the project's folders cannot be read.
+    pub fn unfinished(&self) -> Result<Vec<RunHome>, Error> {
+        let batches = self.batch_names()?.into_iter().map(RunHome::Batch);
+        let changes = change::names(self.layout())?.into_iter().map(RunHome::Change);
+        let has_intent = |home: &RunHome| self.layout().run(home).inflight().exists();
+        Ok(batches.chain(changes).filter(has_intent).collect())
     }
 
     /// Finds the folder of a spawn.

@@ -12,7 +12,7 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 /// A shim that this process started.
 #[derive(Debug)]
 pub(crate) struct Shim {
-    child: Child,
+    child: Option<Child>,
     /// Woken by the end of any child, so each shim looks whether it was its own.
     children: Signals,
     handle: ShimHandle,
@@ -28,13 +28,13 @@ impl Shim {
         let children = signal(SignalKind::child())?;
         let child = launch()?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        Ok(Self { child, children, handle: ShimHandle(Arc::new(pidfd)) })
+        Ok(Self { child: Some(child), children, handle: ShimHandle(Arc::new(pidfd)) })
     }
 
     /// Waits until it is gone. What it exits with says nothing that its record does not say better. Safe to drop.
     pub(crate) async fn ended(&mut self) {
         // One that cannot be waited for any more is gone as well.
-        while matches!(self.child.try_wait(), Ok(None)) {
+        while self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
             if self.children.recv().await.is_none() {
                 return;
             }
@@ -43,6 +43,20 @@ impl Shim {
 
     pub(crate) fn handle(&self) -> ShimHandle {
         self.handle.clone()
+    }
+}
+
+impl Drop for Shim {
+    /// Its watcher died and it goes on, for as long as the step takes: the wait has a thread of its own.
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        let wait = std::thread::Builder::new().name("shim-wait".to_owned()).stack_size(128 * 1024);
+        if let Err(error) = wait.spawn(move || child.wait()) {
+            tracing::warn!(%error, "a shim cannot be waited for");
+        }
     }
 }
 

@@ -37,6 +37,18 @@ pub fn facts<'a>(
     Ok(names.into_iter().map(|name| (name.clone(), facts(name))).collect())
 }
 
+/// Lists the changes that have a folder, sorted.
+///
+/// # Errors
+/// Fails if `.ratchet/changes` is there and cannot be read.
+pub fn names(layout: &Layout) -> Result<Vec<ChangeName>, FileError> {
+    let names = names_in(&layout.changes())?;
+    let change = |name: String| {
+        ChangeName::parse(&name).ok().filter(|name| name.as_str() != super::layout::ARCHIVE)
+    };
+    Ok(names.into_iter().filter_map(change).collect())
+}
+
 /// Reads the facts of one change.
 ///
 /// # Errors

@@ -201,6 +201,19 @@ pub fn conclusions(run: &RunDir) -> Result<Vec<ReadEntry<'static>>, FileError> {
     Ok(found)
 }
 
+/// Reads the latest entry, whatever it is about.
+///
+/// # Errors
+/// As [`read_view`].
+pub fn latest(run: &RunDir) -> Result<Option<ReadEntry<'static>>, FileError> {
+    let mut latest = None;
+    read_blocks(run, |lines| {
+        let newest = lines.rsplit(|byte| *byte == b'\n').find_map(parse_line);
+        latest = newest.map(ReadEntry::into_owned).or(latest.take());
+    })?;
+    Ok(latest)
+}
+
 /// Makes the folder of a run state. A batch's folder is never made on the way: if it is gone, the batch is.
 pub(super) fn make_run_dir(run: &RunDir) -> Result<(), FileError> {
     let made = match run.of() {

@@ -253,6 +253,19 @@ pub fn user_config(environment: &Environment) -> Option<PathBuf> {
     Some(environment.config_home()?.join("ratchet/config.json"))
 }
 
+/// Returns the socket at which a supervisor of this user is looked for, unless the user has no home.
+#[must_use]
+pub fn supervisor_socket(environment: &Environment) -> Option<PathBuf> {
+    let base = environment.runtime_dir().or_else(|| environment.cache_home())?;
+    Some(base.join("ratchet/supervisor.sock"))
+}
+
+/// Returns the list of projects that the supervisor knows, unless the user has no home.
+#[must_use]
+pub fn known_projects(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_home()?.join("ratchet/projects.json"))
+}
+
 /// Returns the file of the limits that agents have hit, unless the user has no home.
 #[must_use]
 pub fn limits_file(environment: &Environment) -> Option<PathBuf> {

@@ -6,7 +6,7 @@ use ratchet_engine::permission::Escalation;
 use ratchet_engine::report::ApplyReport;
 use ratchet_supervisor::error::channel;
 use ratchet_supervisor::project::Project;
-use ratchet_supervisor::request::{ApplyRequest, LimitPolicy, OverrideConsent};
+use ratchet_supervisor::request::{ApplyRequest, Leave, LimitPolicy, OverrideConsent};
 use ratchet_supervisor::store::layout::RunHome;
 
 use super::first_run::ask_for_posture;
@@ -79,6 +79,7 @@ pub(super) fn request(batch: &BatchName, raise: Raise, stepping: Stepping) -> Ap
         batch: batch.clone(),
         escalation: escalation(raise),
         agent_override: consent(stepping),
+        leave: Leave::GoesOn,
         limits: limits(stepping),
     }
 }

@@ -1,0 +1,145 @@
+//! Errors on the wire: a typed error becomes a gRPC status with an [`ErrorDetail`] in its details, and comes back whole.
+//!
+//! The details have the shape that gRPC tools know (`google.rpc.Status`), so they can be read without this crate too.
+
+use std::fmt;
+
+use prost::Message;
+use prost_types::Any;
+use tonic::metadata::{MetadataMap, MetadataValue};
+use tonic::{Code, Status};
+
+use crate::supervisor::v1::ErrorDetail;
+use crate::{PROTOCOL, PROTOCOL_HEADER};
+
+/// The name under which the detail is packed.
+const TYPE_URL: &str = "type.googleapis.com/ratchet.supervisor.v1.ErrorDetail";
+
+/// The code of an error that a server without our details gave: a proxy, or something that is no supervisor.
+pub const FOREIGN: &str = "rpc-failed";
+
+/// The code of a call that speaks another protocol.
+pub const PROTOCOL_MISMATCH: &str = "protocol-mismatch";
+
+/// `google.rpc.Status`.
+#[derive(Clone, PartialEq, Message)]
+struct RpcStatus {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<Any>,
+}
+
+/// Puts an error into a status.
+#[must_use]
+pub fn to_status(code: Code, detail: &ErrorDetail) -> Status {
+    let packed = Any { type_url: TYPE_URL.to_owned(), value: detail.encode_to_vec() };
+    let message = detail.message.clone();
+    let status = RpcStatus { code: code as i32, message: message.clone(), details: vec![packed] };
+    Status::with_details(code, message, status.encode_to_vec().into())
+}
+
+/// Takes the error out of a status. One that carries none is described by its gRPC code.
+#[must_use]
+pub fn from_status(status: &Status) -> ErrorDetail {
+    detail_of(status).unwrap_or_else(|| ErrorDetail {
+        code: FOREIGN.to_owned(),
+        message: match status.message() {
+            "" => status.code().description().to_owned(),
+            message => message.to_owned(),
+        },
+        causes: Vec::new(),
+        help: None,
+    })
+}
+
+/// Takes the error out of a status, if it carries one.
+#[must_use]
+pub fn detail_of(status: &Status) -> Option<ErrorDetail> {
+    let details = RpcStatus::decode(status.details()).ok()?.details;
+    let ours = details.iter().find(|detail| detail.type_url == TYPE_URL)?;
+    ErrorDetail::decode(ours.value.as_slice()).ok()
+}
+
+/// Marks a call with the protocol that its caller speaks.
+pub fn mark(metadata: &mut MetadataMap) {
+    metadata.insert(PROTOCOL_HEADER, MetadataValue::from(PROTOCOL));
+}
+
+/// Refuses a call that speaks another protocol. One that does not say is taken at its word: it found this service by its
+/// versioned name.
+///
+/// # Errors
+/// A status with the code [`PROTOCOL_MISMATCH`].
+pub fn check(metadata: &MetadataMap) -> Result<(), Box<Status>> {
+    let Some(said) = metadata.get(PROTOCOL_HEADER) else { return Ok(()) };
+    let said = said.to_str().unwrap_or("?");
+    if said.parse() == Ok(PROTOCOL) {
+        return Ok(());
+    }
+    let detail = ErrorDetail {
+        code: PROTOCOL_MISMATCH.to_owned(),
+        message: format!("the supervisor speaks protocol {PROTOCOL}, the caller protocol {said}"),
+        causes: Vec::new(),
+        help: Some(
+            "update the older of the two and restart the supervisor: 'ratchet supervisor stop'"
+                .to_owned(),
+        ),
+    };
+    Err(Box::new(to_status(Code::FailedPrecondition, &detail)))
+}
+
+impl fmt::Display for ErrorDetail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detail() -> ErrorDetail {
+        ErrorDetail {
+            code: "batch-not-found".to_owned(),
+            message: "Batch 'shöp' not found".to_owned(),
+            causes: vec!["one".to_owned(), "two".to_owned()],
+            help: Some("'ratchet batch list' shows the batches".to_owned()),
+        }
+    }
+
+    #[test]
+    fn an_error_crosses_the_wire_whole() {
+        let status = to_status(Code::NotFound, &detail());
+        let headers = tonic::Status::into_http::<()>(status).into_parts().0.headers;
+        let arrived = Status::from_header_map(&headers).unwrap();
+        assert_eq!(arrived.code(), Code::NotFound);
+        assert_eq!(from_status(&arrived), detail());
+    }
+
+    #[test]
+    fn a_status_of_somebody_else_is_still_an_error() {
+        let bare = from_status(&Status::unavailable("no route"));
+        assert_eq!((bare.code.as_str(), bare.message.as_str()), (FOREIGN, "no route"));
+        let odd = Status::with_details(Code::Internal, "", vec![9, 9, 9].into());
+        assert_eq!(from_status(&odd).code, FOREIGN);
+        assert!(!from_status(&odd).message.is_empty());
+    }
+
+    #[test]
+    fn another_protocol_is_refused_with_what_to_do() {
+        let mut metadata = MetadataMap::new();
+        assert!(check(&metadata).is_ok());
+        mark(&mut metadata);
+        assert!(check(&metadata).is_ok());
+        for odd in ["2", "one", ""] {
+            metadata.insert(PROTOCOL_HEADER, odd.parse().unwrap());
+            let status = check(&metadata).unwrap_err();
+            let detail = from_status(&status);
+            assert_eq!(detail.code, PROTOCOL_MISMATCH);
+            assert!(detail.help.is_some());
+        }
+    }
+}

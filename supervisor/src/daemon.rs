@@ -1,0 +1,221 @@
+//! The supervisor as a process of its own: listens, recovers what an earlier life had begun, and ends in order.
+//!
+//! The order of an end: no new steps; running steps are waited for, or left to their shims; streams are told; connections
+//! are closed. Nothing here wakes up unless somebody calls, a step does something, or systemd asks for a sign of life.
+
+pub mod registry;
+mod systemd;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::Gid;
+use thiserror::Error as ThisError;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use self::registry::Registry;
+use self::systemd::Systemd;
+use crate::Supervisor;
+use crate::clock::Clock;
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::grpc::listen::{ListenError, Listener, Socket, Tls, serve};
+use crate::grpc::service::{Ending, Service};
+use crate::house::Options;
+use crate::project::Project;
+
+/// How long clients have to let go once they have been told of the end.
+const LETTING_GO: Duration = Duration::from_secs(2);
+
+/// How long a full mailbox is given before a step is recovered after all.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// How a supervisor is to run.
+#[derive(Debug)]
+pub struct DaemonOptions {
+    /// As for every supervisor.
+    pub supervisor: Options,
+    /// Its own environment.
+    pub environment: Environment,
+    /// Where its socket is, unless systemd hands one over.
+    pub socket: PathBuf,
+    /// The group that may use the socket beside this user.
+    pub group: Option<u32>,
+    /// Where else it listens.
+    pub tcp: Option<(SocketAddr, Tls)>,
+    /// What a signal asks for.
+    pub on_signal: Ending,
+}
+
+/// Why a supervisor could not run.
+#[derive(Debug, ThisError)]
+pub enum DaemonError {
+    /// Nothing can come in.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// Its own files cannot be used.
+    #[error(transparent)]
+    Own(#[from] Error),
+    /// The system refuses.
+    #[error("the supervisor cannot run")]
+    System(#[from] std::io::Error),
+}
+
+/// Runs until a signal or a call asks for the end.
+///
+/// # Errors
+/// [`DaemonError`], before any call is answered.
+pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let systemd = Systemd::of(&options.environment);
+    let on_signal = options.on_signal;
+    let running = start(options).await?;
+    systemd.ready();
+    let mut asked = running.service.asked_to_end.subscribe();
+    let ending = tokio::select! {
+        _ = terminate.recv() => on_signal,
+        _ = interrupt.recv() => on_signal,
+        () = systemd.keep_telling() => on_signal,
+        ending = async { *asked.wait_for(Option::is_some).await.expect("the service lives") } => {
+            ending.unwrap_or(on_signal)
+        }
+    };
+    systemd.stopping();
+    tokio::select! {
+        () = running.end(ending) => {}
+        // A second signal waits for nothing; the shims go on.
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        () = systemd.keep_telling() => {}
+    }
+    Ok(())
+}
+
+/// A supervisor that answers calls.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) service: Service,
+    servers: JoinSet<()>,
+    /// Removed with this.
+    socket: Option<Socket>,
+}
+
+/// Listens, begins to recover, and answers calls.
+///
+/// # Errors
+/// [`DaemonError`].
+pub async fn start(options: DaemonOptions) -> Result<Running, DaemonError> {
+    let DaemonOptions { supervisor, environment, socket: path, group, tcp, .. } = options;
+    let group = group.map(Gid::from_raw);
+    let registry = Arc::new(Registry::open(&environment)?);
+    let mut names = Vec::new();
+    let mut listeners = Vec::new();
+    let socket = match systemd::handed_over()? {
+        Some(handed) => {
+            names.push("unix:handed over by systemd".to_owned());
+            listeners.push(Listener::Unix(UnixListener::from_std(handed)?, group));
+            None
+        }
+        None => {
+            let (socket, listener) = Socket::bind(&path, group)?;
+            names.push(format!("unix:{}", path.display()));
+            listeners.push(Listener::Unix(listener, group));
+            Some(socket)
+        }
+    };
+    if let Some((address, tls)) = tcp {
+        let failed = |source| ListenError::System { place: address.to_string(), source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        names.push(format!("https://{}", listener.local_addr()?));
+        listeners.push(Listener::Tcp(listener, tls));
+    }
+    let service = Service {
+        supervisor: Supervisor::start(supervisor),
+        environment: environment.without(&systemd::OURS_ALONE),
+        registry,
+        started_at: Clock::System.now().to_string(),
+        listeners: Arc::new(names),
+        asked_to_end: watch::Sender::new(None),
+        ending: CancellationToken::new(),
+    };
+    recover(&service);
+    let mut servers = JoinSet::new();
+    for listener in listeners {
+        let (service, ending) = (service.clone(), service.ending.clone());
+        servers.spawn(async move {
+            if let Err(error) = serve(service, listener, ending).await {
+                tracing::error!(%error, "a listener broke");
+            }
+        });
+    }
+    Ok(Running { service, servers, socket })
+}
+
+impl Running {
+    /// Ends in order.
+    pub async fn end(mut self, ending: Ending) {
+        self.service.supervisor.close();
+        match ending {
+            Ending::Leave => {}
+            Ending::Drain(None) => self.service.supervisor.cleared().await,
+            Ending::Drain(Some(ms)) => {
+                let cleared = self.service.supervisor.cleared();
+                if tokio::time::timeout(Duration::from_millis(ms), cleared).await.is_err() {
+                    tracing::warn!("steps still run; they are left to their shims");
+                }
+            }
+        }
+        drop(self.socket.take());
+        self.service.ending.cancel();
+        // tonic waits for its clients without end.
+        let closed = async { while self.servers.join_next().await.is_some() {} };
+        let _in_time = tokio::time::timeout(LETTING_GO, closed).await;
+    }
+}
+
+/// Has every step that an earlier life began gone on with. What runs is watched again, what has ended is judged, what is
+/// lost is parked; a project that cannot be looked at is named and holds up no other.
+fn recover(service: &Service) {
+    for root in service.registry.roots() {
+        let service = service.clone();
+        tokio::task::spawn_blocking(move || {
+            let looked = Project::at(&root, service.environment.clone())
+                .and_then(|project| Ok((project.unfinished()?, project)));
+            match looked {
+                Err(error) => {
+                    tracing::warn!(project = %root.display(), %error, "a project cannot be looked at");
+                }
+                Ok((homes, project)) => {
+                    for home in homes {
+                        let supervisor = service.supervisor.clone();
+                        tokio::spawn(recover_one(supervisor, project.clone(), home));
+                    }
+                }
+            }
+        });
+    }
+}
+
+async fn recover_one(
+    supervisor: Supervisor,
+    project: Project,
+    home: crate::store::layout::RunHome,
+) {
+    loop {
+        match supervisor.recover(&project, home.clone()).await {
+            Ok(()) | Err(Error::Closing) => return,
+            Err(Error::Busy) => tokio::time::sleep(BREATH).await,
+            Err(error) => {
+                let project = project.root().display().to_string();
+                return tracing::warn!(project, ?home, %error, "a step cannot be recovered");
+            }
+        }
+    }
+}

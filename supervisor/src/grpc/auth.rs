@@ -1,0 +1,176 @@
+//! Who may call: on the socket, a process of this user or of a group that was named; elsewhere, whoever has the token.
+//!
+//! Both may have commands run as this user, so there is nothing to tell apart beyond that, but for one thing: only a
+//! process of this user may bring its environment.
+
+use std::sync::Arc;
+
+use ratchet_proto::status::check;
+use ratchet_proto::supervisor::v1::ErrorDetail;
+use rustix::process::{Gid, Uid};
+use secrecy::{ExposeSecret as _, SecretString};
+use subtle::ConstantTimeEq as _;
+use tonic::service::Interceptor;
+use tonic::transport::server::UdsConnectInfo;
+use tonic::{Code, Request, Status};
+
+/// Whoever calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// A process of this user, on this machine.
+    SameUser,
+    /// A process of another user, on this machine.
+    Group,
+    /// Somebody with the token.
+    Token,
+}
+
+/// Who may come in by one listener.
+#[derive(Debug, Clone)]
+pub(crate) enum Admit {
+    /// Processes of this user, and of a group if one is named.
+    Peers(Option<Gid>),
+    /// Whoever has the token.
+    Token(Arc<SecretString>),
+}
+
+/// Looks at every call, whatever the service, before anything of it is read.
+#[derive(Debug, Clone)]
+pub(crate) struct Doorkeeper {
+    admit: Admit,
+    me: Uid,
+}
+
+impl Doorkeeper {
+    pub(crate) fn new(admit: Admit) -> Self {
+        Self { admit, me: rustix::process::geteuid() }
+    }
+
+    fn peer(&self, request: &Request<()>) -> Result<Peer, Refused> {
+        match &self.admit {
+            Admit::Peers(group) => {
+                let peer = request.extensions().get::<UdsConnectInfo>();
+                let credentials = peer.and_then(|peer| peer.peer_cred).ok_or(Refused::NoPeer)?;
+                if credentials.uid() == self.me.as_raw() {
+                    return Ok(Peer::SameUser);
+                }
+                let uid = credentials.uid();
+                let group = group.ok_or(Refused::OtherUser { uid })?;
+                let member = credentials.gid() == group.as_raw()
+                    || credentials.pid().is_some_and(|pid| is_in_group(pid, group));
+                if member { Ok(Peer::Group) } else { Err(Refused::OtherUser { uid }) }
+            }
+            Admit::Token(token) => {
+                let said = request.metadata().get("authorization").ok_or(Refused::NoToken)?;
+                let said = said.as_bytes().strip_prefix(b"Bearer ").ok_or(Refused::NoToken)?;
+                let same: bool = said.ct_eq(token.expose_secret().as_bytes()).into();
+                if same { Ok(Peer::Token) } else { Err(Refused::WrongToken) }
+            }
+        }
+    }
+}
+
+impl Interceptor for Doorkeeper {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        let peer = self.peer(&request).map_err(Refused::status)?;
+        check(request.metadata()).map_err(|status| *status)?;
+        request.extensions_mut().insert(peer);
+        Ok(request)
+    }
+}
+
+/// Says whether a process belongs to a group by one of its supplementary ones. The socket's own mode has held off
+/// everybody else already, so a process that is gone by now loses nothing.
+fn is_in_group(pid: i32, group: Gid) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
+    let groups = status.lines().find_map(|line| line.strip_prefix("Groups:")).unwrap_or_default();
+    groups.split_ascii_whitespace().any(|word| word.parse() == Ok(group.as_raw()))
+}
+
+/// Why somebody may not come in.
+enum Refused {
+    NoPeer,
+    OtherUser { uid: u32 },
+    NoToken,
+    WrongToken,
+}
+
+impl Refused {
+    fn status(self) -> Status {
+        let (grpc, code, message, help) = match self {
+            Self::NoPeer => (
+                Code::PermissionDenied,
+                "not-allowed",
+                "the caller's user cannot be told".to_owned(),
+                "call over the supervisor's Unix socket",
+            ),
+            Self::OtherUser { uid } => (
+                Code::PermissionDenied,
+                "not-allowed",
+                format!("this supervisor is of another user than the caller's (uid {uid})"),
+                "start one of your own: 'ratchet supervisor run'; RATCHET_SUPERVISOR=embedded does \
+                 without one",
+            ),
+            Self::NoToken => (
+                Code::Unauthenticated,
+                "bad-token",
+                "the call carries no bearer token".to_owned(),
+                "give the token that the supervisor was started with",
+            ),
+            Self::WrongToken => (
+                Code::Unauthenticated,
+                "bad-token",
+                "the token is not the supervisor's".to_owned(),
+                "give the token that the supervisor was started with",
+            ),
+        };
+        let detail = ErrorDetail {
+            code: code.to_owned(),
+            message,
+            causes: Vec::new(),
+            help: Some(help.to_owned()),
+        };
+        ratchet_proto::status::to_status(grpc, &detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token_call(header: Option<&str>) -> Result<Peer, Status> {
+        let admit = Admit::Token(Arc::new(SecretString::from("s3cret-s3cret")));
+        let mut request = Request::new(());
+        if let Some(header) = header {
+            request.metadata_mut().insert("authorization", header.parse().unwrap());
+        }
+        let admitted = Doorkeeper::new(admit).call(request)?;
+        Ok(*admitted.extensions().get::<Peer>().unwrap())
+    }
+
+    #[test]
+    fn only_the_whole_token_opens() {
+        assert_eq!(token_call(Some("Bearer s3cret-s3cret")).unwrap(), Peer::Token);
+        for wrong in ["Bearer s3cret-s3cre", "Bearer s3cret-s3cretX", "Bearer ", "s3cret-s3cret"] {
+            let status = token_call(Some(wrong)).unwrap_err();
+            assert_eq!(status.code(), Code::Unauthenticated, "{wrong}");
+            assert!(!format!("{status:?}").contains("s3cret-s3cret"));
+        }
+        assert_eq!(token_call(None).unwrap_err().code(), Code::Unauthenticated);
+    }
+
+    #[test]
+    fn a_caller_whose_user_cannot_be_told_stays_outside() {
+        let refused = Doorkeeper::new(Admit::Peers(None)).call(Request::new(())).unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied);
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_supplementary_groups() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        for group in rustix::process::getgroups().unwrap() {
+            assert!(is_in_group(pid, group));
+        }
+        assert!(!is_in_group(pid, Gid::from_raw(4_000_000_000)));
+    }
+}

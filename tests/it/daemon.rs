@@ -1,0 +1,6 @@
+//! The supervisor's door, hosted in this process: every call once, who may call, who goes away, and what survives what.
+
+mod access;
+mod calls;
+mod hosted;
+mod survival;
