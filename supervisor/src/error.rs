@@ -251,6 +251,7 @@ impl Error {
             | Self::Inflight(InflightError::File(error)) => file_code(error),
             Self::Spawn { .. } => "spawn-failed",
             Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
+            Self::Start(StartError::Docker(error)) => error.code(),
             Self::Start(_) => "spawn-failed",
             Self::WatcherDied => "watcher-died",
             Self::NothingRuns { .. } => "nothing-running",
@@ -345,6 +346,7 @@ impl Error {
             Self::Start(StartError::NoSuchPlace(_)) => {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()
             }
+            Self::Start(StartError::Docker(error)) => error.help(),
             Self::Start(_) => {
                 "look at the cause; nothing was started, so the command can be repeated".to_owned()
             }

@@ -21,7 +21,7 @@ use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent};
 use crate::request::StopReason;
-use crate::runtime::{Shim, ShimHandle};
+use crate::runtime::{Death, Shim, ShimHandle};
 
 /// How long an agent may stay after its final event, in milliseconds of awake time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -79,6 +79,8 @@ pub(crate) struct Watch {
     matcher: Option<Matcher>,
     stdout: Excerpt,
     stderr: Excerpt,
+    /// What was learnt of its end when its shim was found gone.
+    death: Option<Death>,
     /// Runs from the agent's final event.
     linger: Option<Pin<Box<Sleep>>>,
 }
@@ -113,6 +115,7 @@ impl Watch {
             matcher,
             stdout: Excerpt::default(),
             stderr: Excerpt::default(),
+            death: None,
             linger: None,
         }
     }
@@ -123,14 +126,15 @@ impl Watch {
             match self.wake().await {
                 Wake::Spool(Ok(Event::Frame(frame))) => self.take(frame).await,
                 Wake::Spool(Ok(Event::Ended(record))) => return self.ended(&record).await,
-                Wake::Spool(Ok(Event::Lost(lost))) => return self.lost(lost),
+                Wake::Spool(Ok(Event::Lost(lost))) => return self.lost(lost).await,
                 Wake::Spool(Ok(Event::Abandoned)) => {
+                    self.clear().await;
                     return self.finish(lost_end("it was given up before it started"), None);
                 }
                 Wake::Spool(Err(error)) => return self.unreadable(&error).await,
                 Wake::LingeredTooLong => self.end_lingerer(),
                 Wake::ShimGone => {
-                    self.shim = None;
+                    self.clear().await;
                     if let Some(end) = self.never_started() {
                         return self.finish(end, None);
                     }
@@ -154,7 +158,11 @@ impl Watch {
         let standing = ratchet_spawn::abandon(&self.dir);
         let why = match standing {
             Ok(Standing::NeverStarted | Standing::Abandoned) => {
-                let complaint = self.dir.last_complaint();
+                let complaint = self.dir.last_complaint().or(match &self.death {
+                    Some(Death::Told(why)) => Some(why.clone()),
+                    Some(Death::OutOfMemory) => return Some(SessionEnd::OutOfMemory),
+                    None => None,
+                });
                 format!(
                     "its shim ended before it: {}",
                     complaint.as_deref().unwrap_or("no reason given")
@@ -196,9 +204,10 @@ impl Watch {
 
     async fn ended(mut self, record: &ExitRecord) -> Seen {
         // It is about to go; waiting keeps no zombie.
-        if let Some(shim) = &mut self.shim {
-            shim.ended().await;
+        if let Some(Shim::Child(_)) = &self.shim {
+            gone(&mut self.shim).await;
         }
+        self.clear().await;
         let notes = notes(record);
         let mut seen = self.finish(session_end(record), Some(record.awake_ms));
         seen.notes = notes;
@@ -220,7 +229,7 @@ impl Watch {
                 }
             }
         }
-        let mut seen = self.lost(Lost::Damaged);
+        let mut seen = self.lost(Lost::Damaged).await;
         seen.end = lost_end(&reason);
         seen
     }
@@ -229,8 +238,20 @@ impl Watch {
         stop(&self.dir, self.shim.as_ref().map(Shim::handle).as_ref(), by);
     }
 
-    fn lost(self, lost: Lost) -> Seen {
-        let mut reason = lost.to_string();
+    /// Clears away the place it ran in; the spawn is over.
+    async fn clear(&mut self) {
+        if let Some(shim) = self.shim.take() {
+            self.death = shim.clear().await;
+        }
+    }
+
+    async fn lost(mut self, lost: Lost) -> Seen {
+        self.clear().await;
+        let mut reason = match self.death.take() {
+            Some(Death::OutOfMemory) => return self.finish(SessionEnd::OutOfMemory, None),
+            Some(Death::Told(why)) => format!("{lost}: {why}"),
+            None => lost.to_string(),
+        };
         match ratchet_spawn::end_strays(&self.dir) {
             Ok(strays) if strays.is_empty() => {}
             Ok(strays) => reason.push_str(&format!("; {}", strays_note(&strays))),

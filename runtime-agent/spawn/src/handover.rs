@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -64,7 +64,8 @@ pub(crate) fn take_on(dir: &SpawnDir) -> io::Result<()> {
     let Some(environment) = take(dir)? else { return Ok(()) };
     // The file of this very process: what lies at its path by now may be another.
     let mut again = Command::new("/proc/self/exe");
-    Err(again.args(std::env::args_os().skip(1)).envs(environment).exec())
+    let complaints = private().append(true).create(true).open(dir.shim_log())?;
+    Err(again.args(std::env::args_os().skip(1)).envs(environment).stderr(complaints).exec())
 }
 
 fn take(dir: &SpawnDir) -> io::Result<Option<Pairs>> {
@@ -119,6 +120,8 @@ fn decode(bytes: &[u8]) -> Pairs {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
     use super::*;
     use crate::SpawnId;
     use crate::request::{Limits, Request, Stdin};

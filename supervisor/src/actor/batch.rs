@@ -274,7 +274,7 @@ impl Batch {
         origin: Origin,
         me: &ActorRef<Self>,
     ) {
-        let Placed { dir, attachment, slot, shim } = placed;
+        let Placed { dir, attachment, slot, shim, image: _ } = placed;
         open.caller.hear(StepEvent::Started(started(&inflight, origin))).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
         let handle = shim.as_ref().map(Shim::handle);

@@ -14,7 +14,7 @@ use super::message::{Place, PlacedReply};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel, StepEvent};
 use crate::house::{House, Office};
-use crate::runtime::{self, Placed, Prepared};
+use crate::runtime::{self, Line, Placed, Prepared};
 
 /// Hands orders to runtimes.
 pub(crate) struct RuntimeActor {
@@ -37,19 +37,22 @@ impl Message<Place> for RuntimeActor {
         let office = Arc::clone(&self.office);
         // Bounded by the batches: each has at most one order on its way.
         tokio::spawn(async move {
-            let outcome = match room(&office, &place).await {
-                Some(slot) => start(&place.house, *place.prepared, slot),
+            let slot = room(&office, &place).await;
+            let Place { house, prepared, reply_to, events, withdrawn } = place;
+            let line = Line { events: &events, withdrawn: &withdrawn };
+            let outcome = match slot {
+                Some(slot) => start(&house, *prepared, slot, line).await,
                 None => Err(Error::Withdrawn),
             };
             // A batch that died meanwhile is started afresh and recovers the spawn from disk.
-            drop(place.reply_to.tell(PlacedReply { outcome }).await);
+            drop(reply_to.tell(PlacedReply { outcome }).await);
         });
     }
 }
 
 /// Waits for room at the order's locus; `None` if the order was withdrawn first.
 async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
-    let room = office.room(place.prepared.locus);
+    let room = office.room(place.prepared.locus());
     if let Ok(slot) = Arc::clone(&room).try_acquire_owned() {
         return Some(slot);
     }
@@ -63,7 +66,12 @@ async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
     }
 }
 
-fn start(house: &House, prepared: Prepared, slot: OwnedSemaphorePermit) -> Result<Placed, Error> {
+async fn start(
+    house: &House,
+    prepared: Prepared,
+    slot: OwnedSemaphorePermit,
+    line: Line<'_>,
+) -> Result<Placed, Error> {
     let places = house.places()?;
-    Ok(runtime::start(&places, prepared, slot)?)
+    Ok(runtime::start(&places, prepared, slot, line).await?)
 }
