@@ -1,8 +1,11 @@
 //! Asking a supervisor that is another process. What it answers, and refuses, is what the supervisor in this process would.
 //!
-//! How a supervisor is found, and what is done if there is none, is the caller's business.
+//! [`place`] says where one is; what is done if there is none is the caller's business.
 
-use std::path::PathBuf;
+pub mod place;
+
+use std::borrow::Cow;
+use std::io;
 
 use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::StepResult;
@@ -19,28 +22,14 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
+use self::place::{Place, PlaceError, Wanted};
+use crate::environment::Environment;
 use crate::event::{EventSink, StepEvent};
 use crate::grpc::convert::request::{Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
 use crate::project::{Project, Report};
 use crate::request::{ApplyRequest, ChangeStepRequest};
 use crate::store::layout::RunHome;
-
-/// Where a supervisor is.
-#[derive(Debug, Clone)]
-pub enum Place {
-    /// A socket on this machine. Calls carry the caller's environment.
-    Socket(PathBuf),
-    /// Somewhere else, over TLS.
-    Remote {
-        /// Such as `https://build.example:7430`.
-        uri: String,
-        /// Who may call.
-        token: SecretString,
-        /// The PEM of the certificates to trust instead of the system's.
-        ca: Option<Vec<u8>>,
-    },
-}
 
 /// A connection. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
@@ -52,6 +41,9 @@ pub struct Client {
 /// Why a supervisor did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum ClientError {
+    /// It cannot be told which one is wanted.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// Nothing answers there.
     #[error("no supervisor answers at {place}")]
     Unreachable {
@@ -99,14 +91,33 @@ impl Interceptor for Mark {
 }
 
 impl Client {
+    /// Connects to the supervisor that the environment names, or that answers at this user's socket; `None` if the caller
+    /// is to do without.
+    ///
+    /// # Errors
+    /// [`ClientError::Place`], and [`ClientError::Unreachable`] for one that is named, or that is there and refuses.
+    pub async fn find(environment: &Environment) -> Result<Option<Self>, ClientError> {
+        match Wanted::of(environment)? {
+            Wanted::Embedded => Ok(None),
+            Wanted::At(place) => Self::connect(&place).await.map(Some),
+            // Without a socket nothing of a client is set up.
+            Wanted::IfThere(socket) if socket.symlink_metadata().is_err() => Ok(None),
+            Wanted::IfThere(socket) => match Self::connect(&Place::Socket(socket)).await {
+                Err(ClientError::Unreachable { source, .. }) if is_nobody(&source) => Ok(None),
+                connected => connected.map(Some),
+            },
+        }
+    }
+
     /// Connects.
     ///
     /// # Errors
     /// [`ClientError::Unreachable`].
     pub async fn connect(place: &Place) -> Result<Self, ClientError> {
-        let (name, token, same_machine) = match place {
-            Place::Socket(path) => (format!("unix:{}", path.display()), None, SameMachine::Yes),
-            Place::Remote { uri, token, .. } => (uri.clone(), Some(token.clone()), SameMachine::No),
+        let name = place.name();
+        let (token, same_machine) = match place {
+            Place::Socket(_) => (None, SameMachine::Yes),
+            Place::Remote { token, .. } => (Some(token.clone()), SameMachine::No),
         };
         let unreachable = |source| ClientError::Unreachable { place: name.clone(), source };
         let mut endpoint = Endpoint::from_shared(name.clone()).map_err(unreachable)?;
@@ -195,6 +206,68 @@ impl Client {
         let environment = (self.same_machine == SameMachine::Yes).then_some(project.environment());
         project_to_wire(project, environment)
     }
+}
+
+impl ClientError {
+    /// Returns a name that never changes: the page in `docs/errors/`.
+    #[must_use]
+    pub fn code(&self) -> Cow<'static, str> {
+        match self {
+            Self::Place(_) => "bad-supervisor".into(),
+            Self::Unreachable { .. } => "supervisor-unreachable".into(),
+            Self::Refused(detail) => detail.code.clone().into(),
+            Self::Cut(_) => "supervisor-lost".into(),
+            Self::Malformed(_) => "protocol-mismatch".into(),
+        }
+    }
+
+    /// Says what to type next.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Place(error) => error.help(),
+            Self::Unreachable { .. } => {
+                "start it with 'ratchet supervisor run', or do without: RATCHET_SUPERVISOR=embedded"
+                    .to_owned()
+            }
+            Self::Refused(detail) => return detail.help.clone(),
+            Self::Cut(_) => "run the same command again: what was begun goes on, and is found".to_owned(),
+            Self::Malformed(_) => "update the older of the two, then restart the supervisor: 'ratchet supervisor stop'; \
+                 RATCHET_SUPERVISOR=embedded does without"
+                .to_owned(),
+        };
+        Some(help)
+    }
+
+    /// Lists why, the nearest cause first, as far as it helps a person.
+    #[must_use]
+    pub fn causes(&self) -> Vec<String> {
+        if let Self::Refused(detail) = self {
+            return detail.causes.clone();
+        }
+        let mut causes = Vec::new();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            causes.push(error.to_string());
+            cause = error.source();
+        }
+        causes
+    }
+}
+
+/// Says whether nobody listens at a socket: it is gone, or its supervisor is.
+fn is_nobody(error: &tonic::transport::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+            );
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// Tells an event; a listener that went away changes nothing.
