@@ -7,7 +7,7 @@ pub mod place;
 use std::borrow::Cow;
 use std::io;
 
-use ratchet_engine::name::StepKey;
+use ratchet_engine::name::{SpawnId, StepKey};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
 use ratchet_proto::status::{from_status, mark};
@@ -25,10 +25,10 @@ use tonic::{Request, Status};
 use self::place::{Place, PlaceError, Wanted};
 use crate::environment::Environment;
 use crate::event::{EventSink, StepEvent};
-use crate::grpc::convert::request::{Said, project_to_wire};
+use crate::grpc::convert::request::{Halting, Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
 use crate::project::{Project, Report};
-use crate::request::{ApplyRequest, ChangeStepRequest};
+use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
 use crate::store::layout::RunHome;
 
 /// A connection. Cheap to clone; clones share it.
@@ -36,6 +36,15 @@ use crate::store::layout::RunHome;
 pub struct Client {
     service: SupervisorServiceClient<InterceptedService<Channel, Mark>>,
     same_machine: SameMachine,
+}
+
+/// A step that was stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// Its spawn.
+    pub spawn: SpawnId,
+    /// Whose step it was.
+    pub key: StepKey,
 }
 
 /// Why a supervisor did not do what it was asked.
@@ -192,6 +201,25 @@ impl Client {
     ) -> Result<wire::ReportResponse, ClientError> {
         let message = Said { home, key, report }.into_wire(self.project(project)?);
         Ok(self.service.report(message).await.map_err(refused)?.into_inner())
+    }
+
+    /// Stops the step that runs, or waits for room, in a run home, and returns when everything it started is gone. `None`:
+    /// nothing ran.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn cancel(
+        &mut self,
+        project: &Project,
+        home: RunHome,
+        by: StopReason,
+    ) -> Result<Option<Stopped>, ClientError> {
+        let message = Halting { home, by }.into_wire(self.project(project)?);
+        let stopped = self.service.cancel(message).await.map_err(refused)?.into_inner().stopped;
+        let Some(running) = stopped else { return Ok(None) };
+        let spawn = SpawnId::parse(&running.spawn)
+            .map_err(|error| Malformed::new(format!("a spawn's id: {error}")))?;
+        Ok(Some(Stopped { spawn, key: StepKey::from_text(&running.key) }))
     }
 
     /// Asks what answers there.
