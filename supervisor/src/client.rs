@@ -23,7 +23,6 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
 use self::place::{Place, PlaceError, Wanted};
-use crate::environment::Environment;
 use crate::event::{EventSink, StepEvent};
 use crate::grpc::convert::request::{Halting, Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
@@ -100,14 +99,15 @@ impl Interceptor for Mark {
 }
 
 impl Client {
-    /// Connects to the supervisor that the environment names, or that answers at this user's socket; `None` if the caller
-    /// is to do without.
+    /// Connects to the supervisor that the caller's environment names, or that answers at this user's socket; `None` if the
+    /// caller is to do without. A project whose path is no text is worked on in the caller's own process.
     ///
     /// # Errors
     /// [`ClientError::Place`], and [`ClientError::Unreachable`] for one that is named, or that is there and refuses.
-    pub async fn find(environment: &Environment) -> Result<Option<Self>, ClientError> {
-        match Wanted::of(environment)? {
+    pub async fn find(project: &Project) -> Result<Option<Self>, ClientError> {
+        match Wanted::of(project.environment())? {
             Wanted::Embedded => Ok(None),
+            Wanted::IfThere(_) if project.root().to_str().is_none() => Ok(None),
             Wanted::At(place) => Self::connect(&place).await.map(Some),
             // Without a socket nothing of a client is set up.
             Wanted::IfThere(socket) if socket.symlink_metadata().is_err() => Ok(None),

@@ -26,7 +26,7 @@ pub(super) enum Host {
 impl Host {
     /// Finds the supervisor that is wanted, and starts one here if it is this process's.
     pub(super) async fn find(project: &Project) -> Result<Self, Failure> {
-        match Client::find(project.environment()).await.map_err(refused)? {
+        match Client::find(project).await.map_err(refused)? {
             Some(client) => Ok(Self::There(client)),
             None => Ok(Self::Here(Supervisor::start(options()?))),
         }
@@ -77,7 +77,7 @@ impl Host {
                 Ok(())
             }
             Self::There(mut client) => {
-                client.cancel(&project, &home, by).await.map(drop).map_err(refused)
+                client.cancel(&project, home, by).await.map(drop).map_err(refused)
             }
         }
     }
