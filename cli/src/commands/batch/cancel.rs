@@ -71,7 +71,7 @@ async fn stop(project: &Project, batch: &BatchName) -> Result<Option<Stopped>, F
         return client.cancel(project, home, StopReason::Cancel).await.map_err(refused);
     }
     let Some((step, dir)) = project.cancel(batch).map_err(failed)? else { return Ok(None) };
-    end_of(&dir).await.map_err(|error| failed(error.into()))?;
+    end_of(&dir).await.map_err(failed)?;
     Ok(Some(Stopped { spawn: step.spawn, key: step.key }))
 }
 
