@@ -6,6 +6,7 @@ pub mod place;
 
 use std::borrow::Cow;
 use std::io;
+use std::time::Duration;
 
 use ratchet_engine::name::{SpawnId, StepKey};
 use ratchet_engine::outcome::StepResult;
@@ -29,6 +30,12 @@ use crate::grpc::convert::{FromWire as _, Malformed};
 use crate::project::{Project, Report};
 use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
 use crate::store::layout::RunHome;
+
+/// How long a supervisor may take to say a first word.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a connection may be silent before the other side is asked, and how long it may take to say that it is there.
+const STILL_THERE: Duration = Duration::from_secs(30);
 
 /// A connection. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
@@ -59,6 +66,12 @@ pub enum ClientError {
         place: String,
         /// What the system says.
         source: tonic::transport::Error,
+    },
+    /// Something is there and says nothing.
+    #[error("the supervisor at {place} does not answer")]
+    Silent {
+        /// The socket or the address.
+        place: String,
     },
     /// It refused; the error is its own.
     #[error("{0}")]
@@ -118,10 +131,10 @@ impl Client {
         }
     }
 
-    /// Connects.
+    /// Connects, and sees that whoever is there answers in this version's words.
     ///
     /// # Errors
-    /// [`ClientError::Unreachable`].
+    /// [`ClientError`].
     pub async fn connect(place: &Place) -> Result<Self, ClientError> {
         let name = place.name();
         let (token, same_machine) = match place {
@@ -137,9 +150,17 @@ impl Client {
             }
             endpoint = endpoint.tls_config(tls).map_err(unreachable)?;
         }
+        let endpoint = endpoint
+            .connect_timeout(PATIENCE)
+            .http2_keep_alive_interval(STILL_THERE)
+            .keep_alive_timeout(STILL_THERE);
         let channel = endpoint.connect().await.map_err(unreachable)?;
         let service = SupervisorServiceClient::with_interceptor(channel, Mark { token });
-        Ok(Self { service, same_machine })
+        let mut client = Self { service, same_machine };
+        match tokio::time::timeout(PATIENCE, client.info()).await {
+            Ok(answered) => answered.map(|_| client),
+            Err(_) => Err(ClientError::Silent { place: name }),
+        }
     }
 
     /// As [`crate::Supervisor::apply`].
@@ -242,7 +263,7 @@ impl ClientError {
     pub fn code(&self) -> Cow<'static, str> {
         match self {
             Self::Place(_) => "bad-supervisor".into(),
-            Self::Unreachable { .. } => "supervisor-unreachable".into(),
+            Self::Unreachable { .. } | Self::Silent { .. } => "supervisor-unreachable".into(),
             Self::Refused(detail) => detail.code.clone().into(),
             Self::Cut(_) => "supervisor-lost".into(),
             Self::Malformed(_) => "protocol-mismatch".into(),
@@ -257,6 +278,9 @@ impl ClientError {
             Self::Unreachable { .. } => {
                 "start it with 'ratchet supervisor run', or do without: RATCHET_SUPERVISOR=embedded"
                     .to_owned()
+            }
+            Self::Silent { .. } => {
+                "look at it with 'ratchet supervisor status' and its log; RATCHET_SUPERVISOR=embedded does without".to_owned()
             }
             Self::Refused(detail) => return detail.help.clone(),
             Self::Cut(_) => "run the same command again: what was begun goes on, and is found".to_owned(),

@@ -2,5 +2,6 @@
 
 mod access;
 mod calls;
+mod cli;
 mod hosted;
 mod survival;
