@@ -4,3 +4,4 @@ mod access;
 mod calls;
 mod hosted;
 mod survival;
+mod trouble;
