@@ -5,3 +5,4 @@ mod calls;
 mod cli;
 mod hosted;
 mod survival;
+mod trouble;

@@ -273,10 +273,8 @@ impl Halting {
         let reason = match self.by {
             StopReason::Interrupt => wire::StopReason::Interrupt,
             StopReason::Terminate => wire::StopReason::Terminate,
-            // The other two are reasons of a watcher; a caller that gives one of them cancels.
-            StopReason::Cancel | StopReason::Linger | StopReason::Damage => {
-                wire::StopReason::Cancel
-            }
+            // Lingering is a watcher's reason; a caller that gives it cancels.
+            StopReason::Cancel | StopReason::Linger => wire::StopReason::Cancel,
         };
         wire::CancelRequest { project: Some(project), home: Some(home), reason: reason.into() }
     }
