@@ -2,6 +2,9 @@
 //!
 //! How a supervisor is found, and what is done if there is none, is the caller's business.
 
+pub mod about;
+pub mod ending;
+
 use std::path::PathBuf;
 
 use ratchet_engine::name::StepKey;
@@ -46,6 +49,8 @@ pub enum Place {
 #[derive(Debug, Clone)]
 pub struct Client {
     service: SupervisorServiceClient<InterceptedService<Channel, Mark>>,
+    channel: Channel,
+    mark: Mark,
     same_machine: SameMachine,
 }
 
@@ -118,8 +123,9 @@ impl Client {
             endpoint = endpoint.tls_config(tls).map_err(unreachable)?;
         }
         let channel = endpoint.connect().await.map_err(unreachable)?;
-        let service = SupervisorServiceClient::with_interceptor(channel, Mark { token });
-        Ok(Self { service, same_machine })
+        let mark = Mark { token };
+        let service = SupervisorServiceClient::with_interceptor(channel.clone(), mark.clone());
+        Ok(Self { service, channel, mark, same_machine })
     }
 
     /// As [`crate::Supervisor::apply`].

@@ -54,7 +54,7 @@ pub(crate) fn play<T>(
     format: Format,
     play: impl AsyncFnOnce(&mut Stage) -> Result<T, Failure>,
 ) -> Result<(T, Option<Signal>), Failure> {
-    let options = options()?;
+    let options = hosting(LOCAL_CAPACITY)?;
     // The actors share one thread, so that what one tells another never waits for a processor. Signals are this thread's.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -129,15 +129,11 @@ impl Stage {
 }
 
 /// How this process hosts a supervisor: its own binary is the shim, and what agents report with.
-fn options() -> Result<Options, Failure> {
+pub(super) fn hosting(local_capacity: NonZeroUsize) -> Result<Options, Failure> {
     let ratchet = std::env::current_exe().map_err(|error| {
         Failure::from_error(&error).help("ratchet cannot find its own binary; was it replaced?")
     })?;
-    Ok(Options {
-        shim: vec![ratchet.clone().into(), SHIM.into()],
-        ratchet,
-        local_capacity: LOCAL_CAPACITY,
-    })
+    Ok(Options { shim: vec![ratchet.clone().into(), SHIM.into()], ratchet, local_capacity })
 }
 
 /// Asks the supervisor to stop. A second signal does not wait for the step's end, only for the request to be made.
