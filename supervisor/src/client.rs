@@ -314,16 +314,17 @@ impl ClientError {
     /// Lists why, the nearest cause first, as far as it helps a person.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
-        if let Self::Refused(detail) = self {
-            return detail.causes.clone();
+        let chain = std::iter::successors(std::error::Error::source(self), |error| error.source());
+        match self {
+            Self::Refused(detail) => detail.causes.clone(),
+            // What lies between is how the layers of the transport call it.
+            Self::Cut(_) | Self::Unreachable { .. } => {
+                chain.last().map(ToString::to_string).into_iter().collect()
+            }
+            Self::Place(_) | Self::Silent { .. } | Self::Malformed(_) => {
+                chain.map(|error| error.to_string()).collect()
+            }
         }
-        let mut causes = Vec::new();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            causes.push(error.to_string());
-            cause = error.source();
-        }
-        causes
     }
 }
 
