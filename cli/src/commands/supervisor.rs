@@ -7,11 +7,12 @@ pub(crate) mod stop;
 
 use std::path::absolute;
 
-use ratchet_supervisor::client::{Client, ClientError, Place};
+use ratchet_supervisor::client::Client;
+use ratchet_supervisor::client::place::{Place, SUPERVISOR, Wanted};
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::error::Error;
-use ratchet_supervisor::store::layout::supervisor_socket;
 
+use super::stage::refused;
 use super::{Ended, failed};
 use crate::args::supervisor::{Of, Supervisor};
 use crate::diagnostic::Failure;
@@ -33,51 +34,33 @@ fn environment() -> Result<Environment, Failure> {
 
 /// Says which supervisor is meant.
 fn place(of: &Of, environment: &Environment) -> Result<Place, Failure> {
-    let socket = match &of.socket {
-        Some(socket) => absolute(socket).map_err(|error| Failure::from_error(&error))?,
-        None => supervisor_socket(environment).ok_or_else(|| failed(Error::NoHome))?,
-    };
-    Ok(Place::Socket(socket))
+    if let Some(socket) = &of.socket {
+        let socket = absolute(socket).map_err(|error| Failure::from_error(&error))?;
+        return Ok(Place::Socket(socket));
+    }
+    match Wanted::of(environment).map_err(|error| refused(error.into()))? {
+        Wanted::At(place) => Ok(place),
+        Wanted::IfThere(socket) => Ok(Place::Socket(socket)),
+        Wanted::Embedded => Err(Failure::new("no supervisor is named, only this process")
+            .help(format!("give its socket with '--socket PATH', or unset {SUPERVISOR}"))
+            .code("supervisor-not-running")),
+    }
 }
 
 /// Connects; `None` if nobody is there.
 async fn connect(place: &Place) -> Result<Option<Client>, Failure> {
     match Client::connect(place).await {
         Ok(client) => Ok(Some(client)),
-        Err(ClientError::Unreachable { .. }) => Ok(None),
-        Err(error) => Err(refused(&error)),
+        Err(error) if error.is_nobody() => Ok(None),
+        Err(error) => Err(refused(error)),
     }
 }
 
 /// Connects, or says how to have somebody there.
 async fn answering(place: &Place) -> Result<Client, Failure> {
     connect(place).await?.ok_or_else(|| {
-        Failure::new(format!("no supervisor answers at {}", name(place)))
-            .help(
-                "start one with 'ratchet supervisor run'; commands do without one until it is there",
-            )
+        Failure::new(format!("no supervisor answers at {}", place.name()))
+            .help("start one with 'ratchet supervisor run'; commands do without until it is there")
             .code("supervisor-not-running")
     })
-}
-
-/// Names a place.
-fn name(place: &Place) -> String {
-    match place {
-        Place::Socket(path) => format!("unix:{}", path.display()),
-        Place::Remote { uri, .. } => uri.clone(),
-    }
-}
-
-/// Makes a failure of what a supervisor refuses.
-fn refused(error: &ClientError) -> Failure {
-    let failure = Failure::from_error(error);
-    match error {
-        ClientError::Refused(detail) => match &detail.help {
-            Some(help) => failure.help(help),
-            None => failure,
-        },
-        ClientError::Unreachable { .. } | ClientError::Cut(_) | ClientError::Malformed(_) => {
-            failure.help("look at its log, or start it again: 'ratchet supervisor run'")
-        }
-    }
 }

@@ -14,7 +14,8 @@ use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use super::about::steps;
-use super::{Client, ClientError, Place, refused};
+use super::place::Place;
+use super::{Client, ClientError, refused};
 use crate::actor::board::StepOf;
 use crate::grpc::service::Ending;
 

@@ -28,7 +28,7 @@ pub(super) fn detail(error: &Error) -> ErrorDetail {
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
-        tracing::info!(code = error.code(), %error, "refused");
+        tracing::info!(code = error.code(), why = ?error.to_string(), "refused");
         to_status(grpc_code(&error), &detail(&error))
     }
 }

@@ -7,9 +7,10 @@ use ratchet_supervisor::client::about::About;
 use ratchet_supervisor::store::layout::RunHome;
 use serde::Serialize;
 
-use super::{answering, environment, place, refused};
+use super::{answering, environment, place};
 use crate::args::supervisor::Status;
 use crate::commands::Ended;
+use crate::commands::stage::refused;
 use crate::commands::watching::on_this_thread;
 use crate::exit::Exit;
 use crate::render::supervisor;
@@ -45,7 +46,7 @@ pub(super) fn run(args: &Status, ui: Ui) -> Ended {
     let place = place(&args.of, &environment()?)?;
     let about = on_this_thread(async {
         let mut client = answering(&place).await?;
-        client.about().await.map_err(|error| refused(&error))
+        client.about().await.map_err(refused)
     })??;
     let document = Described::from(about.clone());
     ui.answer(args.output.format(), &document, |page| supervisor::about(page, &about))?;

@@ -1,7 +1,7 @@
 //! `ratchet supervisor stop`: asks for the end, waits for it, and says which steps go on.
 
 use ratchet_supervisor::StepOf;
-use ratchet_supervisor::client::Place;
+use ratchet_supervisor::client::place::Place;
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::grpc::service::Ending;
 use ratchet_supervisor::project::Project;
@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::run::drain;
 use super::status::Active;
-use super::{connect, environment, place, refused};
+use super::{connect, environment, place};
 use crate::args::supervisor::Stop;
 use crate::commands::Ended;
+use crate::commands::stage::refused;
 use crate::commands::watching::on_this_thread;
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
@@ -57,7 +58,7 @@ pub(super) fn run(args: &Stop, ui: Ui) -> Ended {
     let gone = on_this_thread(stop(&place, ending, &environment))??;
     ui.answer(args.output.format(), &Answer::of(gone.as_ref()), |page| match &gone {
         Some(gone) => supervisor::gone(page, gone),
-        None => supervisor::nobody(page, &super::name(&place)),
+        None => supervisor::nobody(page, &place.name()),
     })?;
     Ok(Exit::Success)
 }
@@ -69,7 +70,7 @@ async fn stop(
     environment: &Environment,
 ) -> Result<Option<Gone>, Failure> {
     let Some(mut client) = connect(place).await? else { return Ok(None) };
-    let mut leaving = client.stop(place, ending).await.map_err(|error| refused(&error))?;
+    let mut leaving = client.stop(place, ending).await.map_err(refused)?;
     // Held any longer, the connection would be waited for.
     drop(client);
     let (pid, active) = (leaving.pid, std::mem::take(&mut leaving.active));
