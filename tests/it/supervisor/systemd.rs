@@ -116,3 +116,25 @@ fn without_a_watchdog_nothing_but_the_start_and_the_end_is_told() {
     told.0.set_read_timeout(Some(Duration::from_millis(1))).expect("a socket takes a timeout");
     assert!(told.0.recv(&mut [0; 8]).is_err());
 }
+
+/// A file of `deploy/systemd`.
+fn unit(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/systemd");
+    fs::read_to_string(format!("{folder}/{name}")).expect("the unit is there")
+}
+
+#[test]
+fn the_units_start_what_is_there_and_listen_where_commands_look() {
+    let env = shop();
+    let service = unit("ratchet-supervisor.service");
+    let command = service.lines().find_map(|line| line.strip_prefix("ExecStart="));
+    let words = command.expect("a command").split(' ').skip(1);
+    let _supervisor = supervise_with(env.ratchet(words));
+    let status = env.ratchet(["supervisor", "status"]).json();
+    let listener = status["listeners"][0].as_str().expect("a listener");
+    let runtime_folder = env.base().join("run").display().to_string();
+    let stream = listener.strip_prefix("unix:").expect("a socket").replace(&runtime_folder, "%t");
+    let listen = format!("\nListenStream={stream}\n");
+    assert!(unit("ratchet-supervisor.socket").contains(&listen), "no {listen}");
+    assert!(service.contains("\nType=notify\n") && service.contains("\nKillMode=process\n"));
+}
