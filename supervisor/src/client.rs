@@ -42,11 +42,13 @@ const STILL_THERE: Duration = Duration::from_secs(30);
 /// A connection. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
 pub struct Client {
-    service: SupervisorServiceClient<InterceptedService<Channel, Mark>>,
-    channel: Channel,
-    mark: Mark,
+    service: SupervisorServiceClient<Marked>,
+    /// The same connection, for other services.
+    connection: Box<Marked>,
     same_machine: SameMachine,
 }
+
+type Marked = InterceptedService<Channel, Mark>;
 
 /// A step that was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,9 +161,9 @@ impl Client {
             .http2_keep_alive_interval(STILL_THERE)
             .keep_alive_timeout(STILL_THERE);
         let channel = endpoint.connect().await.map_err(unreachable)?;
-        let mark = Mark { token };
-        let service = SupervisorServiceClient::with_interceptor(channel.clone(), mark.clone());
-        let mut client = Self { service, channel, mark, same_machine };
+        let connection = InterceptedService::new(channel, Mark { token });
+        let service = SupervisorServiceClient::new(connection.clone());
+        let mut client = Self { service, connection: Box::new(connection), same_machine };
         match tokio::time::timeout(PATIENCE, client.info()).await {
             Ok(answered) => answered.map(|_| client),
             Err(_) => Err(ClientError::Silent { place: name }),

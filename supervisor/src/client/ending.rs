@@ -60,7 +60,7 @@ impl Client {
     }
 
     async fn listen(&self) -> Result<Streaming<HealthCheckResponse>, ClientError> {
-        let mut health = HealthClient::with_interceptor(self.channel.clone(), self.mark.clone());
+        let mut health = HealthClient::new((*self.connection).clone());
         let whole = HealthCheckRequest { service: String::new() };
         Ok(health.watch(whole).await.map_err(refused)?.into_inner())
     }
