@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use ratchet_engine::settings::Locus;
 use ratchet_spawn::retention::{Keep, sweep};
-use tokio::sync::Semaphore;
 
 use crate::actor::board::Board;
 use crate::error::Error;
 use crate::project::Project;
+use crate::room::Room;
 use crate::runtime::Places;
 use crate::store;
 use crate::store::layout::spawns_root;
@@ -34,7 +34,7 @@ pub(crate) struct Office {
     pub(crate) options: Arc<Options>,
     pub(crate) board: Arc<Board>,
     /// Room for commands on this machine.
-    local: Arc<Semaphore>,
+    local: Room,
 }
 
 /// A project as one caller sees it, and how this process is set up.
@@ -46,15 +46,15 @@ pub(crate) struct House {
 
 impl Office {
     pub(crate) fn new(options: Options) -> Self {
-        let local = Arc::new(Semaphore::new(options.local_capacity.get()));
+        let local = Room::new(options.local_capacity);
         Self { options: Arc::new(options), board: Board::new(), local }
     }
 
     /// Gives the room at a locus. What runs in a container runs on this machine, too; an order for a place that there is
     /// none of is refused when its turn comes.
-    pub(crate) fn room(&self, locus: Locus) -> Arc<Semaphore> {
+    pub(crate) fn room(&self, locus: Locus) -> &Room {
         match locus {
-            Locus::Local | Locus::Docker | Locus::Remote => Arc::clone(&self.local),
+            Locus::Local | Locus::Docker | Locus::Remote => &self.local,
         }
     }
 }
