@@ -1,5 +1,6 @@
 //! What actors share: how this process is set up, what runs in it, and the project as a caller sees it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ratchet_engine::settings::Locus;
+use ratchet_spawn::SpawnId;
 use ratchet_spawn::retention::{Keep, sweep};
 
 use crate::actor::board::Board;
@@ -82,9 +84,16 @@ impl House {
         if !store::due::claim(&root, now, SWEEP_EVERY) {
             return;
         }
-        match sweep(&root, now, &KEPT, &Default::default()) {
+        match sweep(&root, now, &KEPT, &self.needed()) {
             Ok(swept) => tracing::debug!(removed = swept.removed.len(), "spawns swept"),
             Err(error) => tracing::warn!(%error, "spawns cannot be swept"),
         }
+    }
+
+    /// Lists the spawns that an intent still names although its own file is gone.
+    fn needed(&self) -> BTreeSet<SpawnId> {
+        let steps = self.project.layout().steps();
+        let spawns = steps.into_iter().flat_map(store::trace::spawns);
+        spawns.filter_map(|spawn| SpawnId::parse(spawn.as_str()).ok()).collect()
     }
 }

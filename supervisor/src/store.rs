@@ -23,6 +23,7 @@ mod process;
 pub mod run_state;
 pub mod settings;
 pub mod snapshot;
+pub(crate) mod trace;
 pub mod usage;
 
 #[cfg(test)]

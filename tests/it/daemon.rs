@@ -3,5 +3,6 @@
 mod access;
 mod calls;
 mod hosted;
+mod single_flight;
 mod survival;
 mod trouble;

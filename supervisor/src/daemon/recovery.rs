@@ -66,7 +66,7 @@ async fn recover_step(
     supervisor: Supervisor,
     project: Project,
     home: RunHome,
-    way: OwnedSemaphorePermit,
+    _way: OwnedSemaphorePermit,
 ) {
     for _ in 0..ATTEMPTS {
         match hand_over(&supervisor, &project, &home).await {
@@ -78,7 +78,6 @@ async fn recover_step(
             }
         }
     }
-    drop(way);
     let project = project.root().display().to_string();
     tracing::warn!(
         project,
