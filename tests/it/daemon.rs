@@ -2,6 +2,7 @@
 
 mod access;
 mod calls;
+mod cli;
 mod hosted;
 mod single_flight;
 mod survival;
