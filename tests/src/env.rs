@@ -257,6 +257,12 @@ impl TestEnv {
         }
     }
 
+    /// The names of the second traces of steps in the user's folder; none when there is no folder.
+    pub fn traces(&self) -> Vec<OsString> {
+        let entries = fs::read_dir(self.base().join("state/ratchet/steps"));
+        entries.into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
+    }
+
     /// The processes of this world that still live.
     pub fn processes(&self) -> Vec<Process> {
         process::belonging_to(&self.mark, &self.base())
