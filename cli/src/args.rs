@@ -5,7 +5,10 @@
 
 pub(crate) mod batch;
 pub(crate) mod change;
+pub(crate) mod doctor;
+pub(crate) mod duration;
 mod help;
+pub(crate) mod supervisor;
 
 use std::path::PathBuf;
 
@@ -43,6 +46,10 @@ Examples:
   ratchet validate shop --json")]
     Validate(Validate),
 
+    /// Try what steps in containers need, or clear away what they left
+    #[command(after_long_help = doctor::EXAMPLES)]
+    Doctor(doctor::Doctor),
+
     /// Print a template
     ///
     /// `ratchet template batch` prints the manifest that `ratchet batch new` writes.
@@ -59,6 +66,12 @@ Examples:
     /// Write the man pages into a folder
     #[command(hide = true)]
     Man(Man),
+
+    /// Run one owner for all batches, so that steps outlive terminals; ask it, stop it
+    ///
+    /// Nothing needs it: without a supervisor every command runs its step itself.
+    #[command(subcommand, after_long_help = supervisor::EXAMPLES)]
+    Supervisor(supervisor::Supervisor),
 
     /// Have one agent propose a change: its features and its plan
     #[command(after_long_help = change::PROPOSE_EXAMPLES)]

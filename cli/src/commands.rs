@@ -5,9 +5,11 @@
 pub(crate) mod batch;
 mod change;
 mod completions;
+mod doctor;
 mod man;
 mod report;
 mod stage;
+pub(crate) mod supervisor;
 mod template;
 mod validate;
 mod watching;
@@ -31,9 +33,11 @@ pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
     match command {
         Command::New(New::Batch(args)) => batch::new::run(args, ui),
         Command::Validate(args) => validate::run(args, ui),
+        Command::Doctor(args) => doctor::run(args, ui),
         Command::Template(args) => template::run(args, ui),
         Command::Completions(args) => completions::run(args, ui),
         Command::Man(args) => man::run(args),
+        Command::Supervisor(verb) => supervisor::run(verb, ui),
         Command::Propose(args) => change::propose(args, ui),
         Command::Apply(args) => change::apply(args, ui),
         Command::Verify(args) => change::verify(args, ui),

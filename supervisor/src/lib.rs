@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** `store`, `agent` and `runtime` never import each other or `actor`; only `perform` and `record` meet them.
 
+pub mod containers;
 pub mod error;
 pub mod event;
 pub mod follow;
@@ -25,6 +26,7 @@ mod order;
 mod perform;
 mod record;
 mod recover;
+mod room;
 mod runtime;
 mod watch;
 

@@ -131,6 +131,7 @@ fn conclude_step(
         .iter()
         .cloned()
         .chain(seen.notes)
+        .chain(seen.unread)
         .chain(hint)
         .chain(unstamped)
         .chain(forgotten);
@@ -191,7 +192,10 @@ fn conclude_proof(
         Some(finding) => finding,
         None => Matcher::new(&task.proving.proof.pass).finish(&seen.end),
     };
-    let record = finding.record(&task.proving.phase, task.policy);
+    let mut record = finding.record(&task.proving.phase, task.policy);
+    if let Some(unread) = &seen.unread {
+        record.detail = format!("{} ({unread})", record.detail);
+    }
     if is_cut_short(&seen.end) {
         // Somebody stopped it, or nobody knows how it ended: that is no verdict, so it runs again.
         forget(house, home, inflight)?;
@@ -232,6 +236,8 @@ fn is_cut_short(end: &SessionEnd) -> bool {
 /// earlier, cut off attempt to record has left is no report.
 fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionReport>, Error> {
     let entries = journal::entries_of(run, key)?;
+    // A journal that has become shorter was cleaned away meanwhile: what is in it came after.
+    let since = if entries.len() < since { 0 } else { since };
     let session = entries.iter().enumerate().skip(since);
     Ok(session
         .filter(|(_, entry)| entry.spawn.is_none())

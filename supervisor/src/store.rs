@@ -21,8 +21,10 @@ pub mod manifest;
 pub(crate) mod os_lock;
 mod process;
 pub mod run_state;
+pub mod secret;
 pub mod settings;
 pub mod snapshot;
+pub(crate) mod trace;
 pub mod usage;
 
 #[cfg(test)]

@@ -2,5 +2,8 @@
 
 mod access;
 mod calls;
+mod cli;
 mod hosted;
+mod single_flight;
 mod survival;
+mod trouble;

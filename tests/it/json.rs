@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ratchet_tests::{Manifest, Script, schema};
+use ratchet_tests::{Manifest, Script, Supervisor, schema};
 
 use crate::{empty, with};
 
@@ -51,6 +51,9 @@ fn every_answer_to_a_program_fits_its_schema() {
     ] {
         asks(line);
     }
+    let _supervisor = (!Supervisor::is_asked_for()).then(|| env.start_supervisor());
+    asks("supervisor status");
+    asks("supervisor stop");
     let known: BTreeSet<String> = std::fs::read_dir(schema::folder())
         .expect("the schemas are there")
         .map(|entry| entry.expect("an entry").path())

@@ -2,6 +2,7 @@
 //!
 //! Nothing is started or judged here. How a spawn's folder works is `ratchet-spawn`'s business.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ratchet_engine::journal::ReadEntry;
@@ -16,7 +17,7 @@ use crate::error::Error;
 use crate::request::StopReason;
 use crate::store::inflight::Inflight;
 use crate::store::layout::{RunHome, spawns_root};
-use crate::store::{change, journal};
+use crate::store::{change, journal, trace};
 
 /// A step that was run, as `batch log` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -92,7 +93,15 @@ impl Project {
     /// # Errors
     /// Fails if the intent on disk cannot be read.
     pub fn running(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
-        let run = self.layout().run(&RunHome::Batch(batch.clone()));
+        self.running_in(&RunHome::Batch(batch.clone()))
+    }
+
+    /// Returns the step of a run home that runs now, whoever watches it.
+    ///
+    /// # Errors
+    /// As [`Project::running`].
+    pub fn running_in(&self, home: &RunHome) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+        let run = self.layout().run(home);
         let Some(inflight) = Inflight::read(&run)? else { return Ok(None) };
         let dir = match open(&inflight.place.spawns, inflight.spawn.as_str()) {
             Ok(dir) => dir,
@@ -112,8 +121,20 @@ impl Project {
     /// # Errors
     /// As [`Project::running`], and if the request cannot be written.
     pub fn cancel(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
-        let Some((inflight, dir)) = self.running(batch)? else { return Ok(None) };
-        request_stop(&dir, &StopReason::Cancel.request())
+        self.stop(&RunHome::Batch(batch.clone()), StopReason::Cancel)
+    }
+
+    /// Asks the step of a run home that runs now to stop, and returns it. Who watches it records that, and who asked.
+    ///
+    /// # Errors
+    /// As [`Project::cancel`].
+    pub fn stop(
+        &self,
+        home: &RunHome,
+        by: StopReason,
+    ) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+        let Some((inflight, dir)) = self.running_in(home)? else { return Ok(None) };
+        request_stop(&dir, &by.request())
             .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
         Ok(Some((inflight, dir)))
     }
@@ -150,7 +171,10 @@ impl Project {
         let batches = self.batch_names()?.into_iter().map(RunHome::Batch);
         let changes = change::names(self.layout())?.into_iter().map(RunHome::Change);
         let has_intent = |home: &RunHome| self.layout().run(home).inflight().exists();
-        Ok(batches.chain(changes).filter(has_intent).collect())
+        let in_project = batches.chain(changes).filter(has_intent);
+        let copies = self.layout().steps().map(|steps| trace::homes_of(steps, self.root()));
+        let all: BTreeSet<_> = in_project.chain(copies.unwrap_or_default()).collect();
+        Ok(all.into_iter().collect())
     }
 
     /// Finds the folder of a spawn.

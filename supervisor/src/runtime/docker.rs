@@ -22,12 +22,14 @@ use std::path::{Path, PathBuf};
 use bollard::errors::Error as Refusal;
 use ratchet_spawn::{Attachment, Handover, Position, SpawnDir};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
 
 use self::container::{Container, Fitting, Owner};
 use self::endpoint::Endpoint;
-use self::engine::{Engine, ImageFound};
+use self::engine::{Engine, ImageFound, Traits};
 pub(crate) use self::error::DockerError;
 pub(crate) use self::keeper::{Death, Keeper, Reach};
+pub(crate) use self::trial::Tried;
 use super::{Line, Placed, Places, Shim, StartError, Variables};
 use crate::environment::Environment;
 
@@ -54,7 +56,7 @@ pub(super) async fn start(
     slot: OwnedSemaphorePermit,
     line: &Line<'_>,
 ) -> Result<Placed, StartError> {
-    let (engine, binary) = ready(places, container).await?;
+    let (engine, binary) = ready(&places.ratchet, &places.environment, container).await?;
     let ground = Ground {
         engine: &engine,
         environment: &places.environment,
@@ -102,9 +104,50 @@ pub(super) fn end(places: &Places, spawn: &str) {
     }
 }
 
-async fn ready(places: &Places, container: &Container) -> Result<(Engine, PathBuf), DockerError> {
-    let binary = binary::find(&places.ratchet)?;
-    let engine = Engine::connect(&places.environment).await?;
+/// What an engine and an image turned out to be.
+#[derive(Debug)]
+pub(crate) struct Examined {
+    pub(crate) traits: Traits,
+    pub(crate) endpoint: String,
+    /// The image's digest, else the engine's number for it.
+    pub(crate) image: String,
+    /// Each program with how its trial went.
+    pub(crate) tried: Vec<(String, Tried)>,
+}
+
+/// Tries programs in an image, whether they were tried before or not.
+pub(crate) async fn examine(
+    environment: &Environment,
+    spawns: &Path,
+    ratchet: &Path,
+    container: &Container,
+    programs: &[String],
+) -> Result<Examined, DockerError> {
+    let (engine, binary) = ready(ratchet, environment, container).await?;
+    let ground = Ground { engine: &engine, environment, spawns, binary: &binary };
+    let (events, _) = tokio::sync::mpsc::channel(1);
+    let line = Line { events: &events, withdrawn: &CancellationToken::new() };
+    let image = image::ready(&engine, &container.image, container.pull, environment, &line).await?;
+    let mut tried = Vec::new();
+    for program in programs {
+        let argv = [program.clone(), "--version".to_owned()];
+        tried.push((program.clone(), trial::attempt(&ground, container, &image, &argv).await?));
+    }
+    Ok(Examined {
+        traits: engine.traits().clone(),
+        endpoint: engine.endpoint().to_string(),
+        image: image.digest.unwrap_or(image.id),
+        tried,
+    })
+}
+
+async fn ready(
+    ratchet: &Path,
+    environment: &Environment,
+    container: &Container,
+) -> Result<(Engine, PathBuf), DockerError> {
+    let binary = binary::find(ratchet)?;
+    let engine = Engine::connect(environment).await?;
     if let Endpoint::Socket(socket) = engine.endpoint()
         && let Ok(socket) = socket.canonicalize()
         && socket.starts_with(&container.project)

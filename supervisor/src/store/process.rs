@@ -26,13 +26,15 @@ pub(crate) struct Mark<'a> {
     pub(crate) start_time: Option<u64>,
 }
 
-/// Tells whether the process that left this mark still runs. What cannot be told counts as running.
+/// Tells whether the process that left this mark still runs. What cannot be told counts as running; one that has ended and
+/// whose parent has not looked (a zombie) does nothing any more.
 pub(crate) fn still_runs(mark: &Mark<'_>) -> bool {
     let number = i32::try_from(mark.pid).ok().filter(|pid| *pid > 0);
     let Some(pid) = number.and_then(Pid::from_raw) else {
         return false;
     };
-    let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH);
+    let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH)
+        || field(mark.pid, STATE).is_some_and(|state| state == "Z" || state == "X");
     let other_boot = mark.boot_id.is_some_and(|then| boot_id().is_some_and(|now| now != then));
     !gone && !other_boot && !number_was_reused(mark)
 }
@@ -58,10 +60,18 @@ pub(crate) fn boot_id() -> Option<String> {
 
 /// Returns when a process started, in ticks since boot.
 pub(crate) fn start_time(pid: i64) -> Option<u64> {
+    field(pid, START_TIME)?.parse().ok()
+}
+
+/// Where things stand in `/proc/<pid>/stat`, counted from behind the program's name.
+const STATE: usize = 0;
+const START_TIME: usize = 19;
+
+fn field(pid: i64, at: usize) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in brackets and may hold blanks and brackets itself.
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_ascii_whitespace().nth(19)?.parse().ok()
+    rest.split_ascii_whitespace().nth(at).map(str::to_owned)
 }
 
 fn boot_ms() -> Option<i64> {
@@ -90,6 +100,22 @@ mod tests {
         assert!(!still_runs(&mark(Timestamp::from_unix_ms(0))));
         assert!(!still_runs(&Mark { start_time: Some(1), ..mark(Clock::System.now()) }));
         assert!(!still_runs(&Mark { boot_id: Some("another"), ..mark(Clock::System.now()) }));
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a child that nobody has waited for yet is needed"
+    )]
+    fn one_that_has_ended_and_was_not_waited_for_does_not_run() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = i64::from(child.id());
+        let zombie = Mark { pid, ..mark(Clock::System.now()) };
+        while field(pid, STATE).as_deref() != Some("Z") {
+            std::thread::yield_now();
+        }
+        assert!(!still_runs(&zombie));
+        child.wait().unwrap();
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::error::DockerError;
 use crate::environment::Environment;
 
 /// How old something must be, unless the caller says otherwise.
-pub(crate) const GRACE: Duration = Duration::from_secs(60);
+pub const GRACE: Duration = Duration::from_secs(60);
 
 /// What is done about what is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
