@@ -167,7 +167,7 @@ async fn run(
 ) -> Result<Keeper, DockerError> {
     let system = |doing| move |source| DockerError::System { doing, source };
     let handover = Handover::offer(dir, variables).map_err(system("hand the environment over"))?;
-    give(dir, container.owner(), ground.engine.traits().rootless)?;
+    give(dir, container.owner(), ground.engine.traits())?;
     let name = name_of(dir.id().as_str());
     let body = container.body(&Fitting {
         spawn: dir.path(),
@@ -194,9 +194,9 @@ async fn run(
 }
 
 /// Gives the spawn's folder to who will run inside, unless it is theirs.
-fn give(dir: &SpawnDir, owner: Owner, rootless: bool) -> Result<(), DockerError> {
+fn give(dir: &SpawnDir, owner: Owner, traits: &Traits) -> Result<(), DockerError> {
     let caller = Owner::caller();
-    if owner == caller || rootless {
+    if owner == caller || traits.rootless {
         return Ok(());
     }
     if caller.user != 0 {

@@ -35,7 +35,7 @@ pub(crate) struct Keeper {
 pub(crate) struct Reach {
     name: Arc<str>,
     environment: Arc<Environment>,
-    known: Option<Engine>,
+    known: Option<Arc<Engine>>,
 }
 
 /// What an engine says of a container whose shim has not said how it ended.
@@ -58,7 +58,7 @@ impl Keeper {
         let reach = Reach {
             name: name_of(dir.id().as_str()).into(),
             environment: Arc::new(environment.clone()),
-            known: Some(engine.clone()),
+            known: Some(Arc::new(engine.clone())),
         };
         Self::keep(reach, Some(handover))
     }
@@ -128,10 +128,10 @@ impl Reach {
         });
     }
 
-    async fn engine(&self) -> Result<Engine, super::DockerError> {
+    async fn engine(&self) -> Result<Arc<Engine>, super::DockerError> {
         match &self.known {
-            Some(engine) => Ok(engine.clone()),
-            None => Engine::connect(&self.environment).await,
+            Some(engine) => Ok(Arc::clone(engine)),
+            None => Engine::connect(&self.environment).await.map(Arc::new),
         }
     }
 
