@@ -71,7 +71,8 @@ pub async fn reap(
     sweep: Sweep,
     now: ratchet_engine::time::Timestamp,
 ) -> Result<Vec<Found>, Error> {
-    let found = reaper::reap(environment, grace, sweep, now.unix_ms() / 1000).await;
+    let own = spawns_root(environment).ok_or(Error::NoHome)?;
+    let found = reaper::reap(environment, &own, grace, sweep, now.unix_ms() / 1000).await;
     Ok(found.map_err(StartError::from)?)
 }
 

@@ -19,9 +19,9 @@ use thiserror::Error;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::docker::Death;
 pub(crate) use self::docker::DockerError;
 use self::docker::container::{self, Container};
+pub(crate) use self::docker::{Death, Ending};
 pub(crate) use self::shim::{Shim, ShimHandle};
 use crate::environment::Environment;
 use crate::event::{EventSink, Notice, NoticeLevel, StepEvent};

@@ -21,7 +21,7 @@ use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent};
 use crate::request::StopReason;
-use crate::runtime::{Death, Shim, ShimHandle};
+use crate::runtime::{Death, Ending, Shim, ShimHandle};
 
 /// How long an agent may stay after its final event, in milliseconds of awake time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -275,7 +275,11 @@ impl Watch {
     /// Clears away the place it ran in; the spawn is over.
     async fn clear(&mut self) {
         if let Some(shim) = self.shim.take() {
-            self.death = shim.clear().await;
+            let ending = match ratchet_spawn::probe(&self.dir) {
+                Ok(Standing::Ended(_)) => Ending::Recorded,
+                Ok(_) | Err(_) => Ending::Unexplained,
+            };
+            self.death = shim.clear(ending).await;
         }
     }
 

@@ -20,7 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bollard::errors::Error as Refusal;
-use ratchet_spawn::{Attachment, Handover, Position, SpawnDir};
+use ratchet_spawn::{Attachment, Handover, Position, SpawnDir, Standing};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,7 @@ use self::container::{Container, Fitting, Owner};
 use self::endpoint::Endpoint;
 use self::engine::{Engine, ImageFound, Traits};
 pub(crate) use self::error::DockerError;
-pub(crate) use self::keeper::{Death, Keeper, Reach};
+pub(crate) use self::keeper::{Death, Ending, Keeper, Reach};
 pub(crate) use self::trial::Tried;
 use super::{Line, Placed, Places, Shim, StartError, Variables};
 use crate::environment::Environment;
@@ -183,6 +183,10 @@ async fn run(
     };
     match ran {
         Ok(()) => Ok(Keeper::of_new(engine, dir, ground.environment, handover)),
+        // The answer was lost on its way, and the container was not.
+        Err(error) if engine::status(&error).is_none() && has_begun(dir) => {
+            Ok(Keeper::of_new(engine, dir, ground.environment, handover))
+        }
         Err(error) => {
             let refused = refused(engine, container, error);
             if let Err(error) = engine.remove(&name).await {
@@ -191,6 +195,14 @@ async fn run(
             Err(refused)
         }
     }
+}
+
+/// Says whether a shim has taken a spawn up; from here on none will that has not.
+fn has_begun(dir: &SpawnDir) -> bool {
+    matches!(
+        ratchet_spawn::abandon(dir),
+        Ok(Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_))
+    )
 }
 
 /// Gives the spawn's folder to who will run inside, unless it is theirs.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
-use super::docker::{Death, Keeper, Reach};
+use super::docker::{Death, Ending, Keeper, Reach};
 
 /// A shim that can be reached.
 #[derive(Debug)]
@@ -49,11 +49,11 @@ impl Shim {
 
     /// Clears away what is left of the place it ran in, and says what is known there of an end that its record does not
     /// tell. Only for a spawn that is over.
-    pub(crate) async fn clear(self) -> Option<Death> {
+    pub(crate) async fn clear(self, end: Ending) -> Option<Death> {
         match self {
             // One that is about to go is waited for by its drop.
             Self::Child(_) => None,
-            Self::Container(keeper) => keeper.clear().await,
+            Self::Container(keeper) => keeper.clear(end).await,
         }
     }
 

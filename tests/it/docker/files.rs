@@ -1,6 +1,6 @@
 //! Whose the files are that an agent writes: the caller's, whoever that is.
 
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use ratchet_tests::{Call, engine};
@@ -96,7 +96,7 @@ fn only_root_can_have_a_step_run_as_another_user() {
     let world = world(&["dockerUser: '0:0'"]);
     give(&world.env.base(), 1000, 1000);
     let call = world.env.ratchet(["batch", "apply"]).agent("true");
-    let error = as_user(call, 1000, 1000).refused();
+    let error = super::refusals::told(as_user(call, 1000, 1000));
     assert!(error.contains("dockerUser is 0:0") && error.contains("docker-user"), "{error}");
     assert_eq!(world.containers(), Vec::<String>::new());
 }

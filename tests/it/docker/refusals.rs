@@ -9,10 +9,18 @@ use ratchet_tests::Call;
 use super::world;
 use crate::runtime::{HONEST, World};
 
+/// Runs a call that is refused, maybe after it has told what it tries, and gives what it says.
+#[track_caller]
+pub(super) fn told(call: Call) -> String {
+    let finished = call.run().assert_code(1);
+    assert!(finished.stderr().contains("Error: "), "no error text:\n{finished}");
+    finished.stderr()
+}
+
 /// Asserts that a call is refused for the reason of that code, that it says these words, and that nothing was left.
 #[track_caller]
 fn refused(world: &World, call: Call, code: &str, words: &[&str]) {
-    let error = call.agent("touch ran").refused();
+    let error = told(call.agent("touch ran"));
     assert!(error.contains(code), "{code} is not the reason:\n{error}");
     assert!(error.contains("help: "), "no help:\n{error}");
     for word in words {
@@ -119,7 +127,7 @@ fn an_image_without_the_agent_or_with_one_that_does_not_start() {
     ];
     for (agent, code, words) in cases {
         let world = world(&[&format!("agent: {agent}")]);
-        let error = apply(&world).refused();
+        let error = told(apply(&world));
         assert!(error.contains(code) && error.contains(words), "{agent}: {error}");
         world.assert_clean();
     }

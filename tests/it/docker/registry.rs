@@ -170,7 +170,7 @@ fn base64(text: &str) -> String {
 fn a_private_image_is_fetched_with_the_login_of_docker_and_recorded_by_its_digest() {
     let registry = Registry::start();
     let world = world(&[&format!("image: {}", registry.image())]);
-    let error = world.apply("touch ran").refused();
+    let error = super::refusals::told(world.apply("touch ran"));
     assert!(
         error.contains("image-refused")
             && error.contains(&format!("docker login {}", registry.address)),

@@ -6,19 +6,39 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bollard::models::ContainerState;
 use ratchet_spawn::{Handover, SpawnDir};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::engine::{Engine, words};
 use super::name_of;
 use crate::environment::Environment;
+
+/// What is said of a container that is gone, and that nobody here has removed.
+const REMOVED: &str = "its container was removed by somebody else";
 
 /// How long to wait before an engine that did not answer is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long clearing up may hold up a step that is over. What is left is the reaper's.
 const CLEARING: Duration = Duration::from_secs(10);
+
+/// How long a container whose end nobody has recorded is looked at before it is removed.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// How often.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What is known of the end of a container that is to be cleared away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Its shim has recorded it.
+    Recorded,
+    /// Nobody has, so the engine is asked.
+    Unexplained,
+}
 
 /// A container and what is known of it.
 #[derive(Debug)]
@@ -94,10 +114,10 @@ impl Keeper {
         self.reach.clone()
     }
 
-    /// Removes the container, in whatever state it is, and says what the engine knows of its end.
-    pub(crate) async fn clear(self) -> Option<Death> {
+    /// Removes the container, in whatever state it is, and says what the engine knows of an end that has no record.
+    pub(crate) async fn clear(self, end: Ending) -> Option<Death> {
         self.waiting.abort();
-        match tokio::time::timeout(CLEARING, self.reach.clear()).await {
+        match tokio::time::timeout(CLEARING, self.reach.clear(end)).await {
             Ok(death) => death,
             Err(_) => {
                 tracing::warn!(container = %self.reach.name, "a container cannot be removed now; 'ratchet doctor --reap' does it later");
@@ -146,9 +166,9 @@ impl Reach {
         }
     }
 
-    async fn clear(&self) -> Option<Death> {
+    async fn clear(&self, end: Ending) -> Option<Death> {
         loop {
-            match self.try_to_clear().await {
+            match self.try_to_clear(end).await {
                 Ok(death) => return death,
                 Err(error) => {
                     tracing::debug!(container = %self.name, error, "a container cannot be removed yet")
@@ -158,21 +178,37 @@ impl Reach {
         }
     }
 
-    async fn try_to_clear(&self) -> Result<Option<Death>, String> {
+    async fn try_to_clear(&self, end: Ending) -> Result<Option<Death>, String> {
         let engine = self.engine().await.map_err(|error| error.to_string())?;
-        let told = |error| words(&error);
-        let death = match engine.state(&self.name).await.map_err(told)? {
-            None => Some(Death::Told("its container was removed by somebody else".to_owned())),
-            Some(state) if state.oom_killed == Some(true) => Some(Death::OutOfMemory),
-            Some(state) => {
-                let said = match state.error.filter(|error| !error.is_empty()) {
-                    Some(error) => Some(error),
-                    None => engine.last_words(&self.name).await,
-                };
-                said.map(Death::Told)
-            }
+        let death = match end {
+            Ending::Recorded => None,
+            Ending::Unexplained => self.explain(&engine).await?,
         };
-        engine.remove(&self.name).await.map_err(told)?;
+        engine.remove(&self.name).await.map_err(|error| words(&error))?;
         Ok(death)
+    }
+
+    /// Asks what became of a container whose shim has left no record.
+    async fn explain(&self, engine: &Engine) -> Result<Option<Death>, String> {
+        let until = Instant::now() + SETTLING;
+        loop {
+            let state = engine.state(&self.name).await.map_err(|error| words(&error))?;
+            let Some(state) = state else { return Ok(Some(Death::Told(REMOVED.to_owned()))) };
+            if state.oom_killed == Some(true) {
+                return Ok(Some(Death::OutOfMemory));
+            }
+            // Whoever removes a container ends it first, so it may be about to go.
+            if Instant::now() >= until {
+                return Ok(self.last_words(engine, state).await.map(Death::Told));
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn last_words(&self, engine: &Engine, state: ContainerState) -> Option<String> {
+        match state.error.filter(|error| !error.is_empty()) {
+            Some(error) => Some(error),
+            None => engine.last_words(&self.name).await,
+        }
     }
 }

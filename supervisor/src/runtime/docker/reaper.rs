@@ -1,5 +1,5 @@
 //! Removes what was left behind: containers, networks and volumes that carry our labels and whose shim is gone, whatever
-//! state they are in. What is not ours is never touched, nor what another user's ratchet has made, nor what is young:
+//! state they are in. What is not ours is never touched, nor what a ratchet with other folders has made, nor what is young:
 //! a container is made a moment before its shim takes the lock.
 
 use std::path::{Path, PathBuf};
@@ -62,9 +62,11 @@ pub enum Fate {
     Stuck(String),
 }
 
-/// Looks through an engine, and removes what is left behind. `now` is in seconds since 1970.
+/// Looks through an engine, and removes what is left behind. `own` is the folder of this user's spawns, `now` is in seconds
+/// since 1970.
 pub(crate) async fn reap(
     environment: &Environment,
+    own: &Path,
     grace: Duration,
     sweep: Sweep,
     now: i64,
@@ -78,7 +80,7 @@ pub(crate) async fn reap(
     ];
     for (kind, labelled) in things {
         for one in labelled {
-            let fate = match claim(&one, grace, now) {
+            let fate = match claim(&one, own, grace, now) {
                 Claim::LeftBehind => remove(&engine, kind, &one, sweep).await,
                 Claim::InUse => Fate::Kept,
                 Claim::NotOurs => Fate::NotOurs,
@@ -97,17 +99,17 @@ enum Claim {
     NotOurs,
 }
 
-fn claim(one: &Labelled, grace: Duration, now: i64) -> Claim {
+fn claim(one: &Labelled, own: &Path, grace: Duration, now: i64) -> Claim {
     let id = one.labels.get(SPAWN_LABEL).and_then(|id| SpawnId::parse(id).ok());
     let folder =
         one.labels.get(FOLDER_LABEL).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let (Some(id), Some(folder)) = (id, folder) else { return Claim::NotOurs };
+    if folder != own && !is_gone(&folder) {
+        return Claim::NotOurs;
+    }
     let age = u64::try_from(now.saturating_sub(one.created)).unwrap_or(0);
     if one.created > 0 && age < grace.as_secs() {
         return Claim::InUse;
-    }
-    if !is_mine(&folder) {
-        return Claim::NotOurs;
     }
     match SpawnDir::open(&folder, &id) {
         // Nobody can watch it any more, whatever it does.
@@ -125,18 +127,10 @@ fn claim(one: &Labelled, grace: Duration, now: i64) -> Claim {
     }
 }
 
-/// Says whether a folder of spawns is of this user, as far as it can be told: one that is gone is nobody else's.
-fn is_mine(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let me = rustix::process::geteuid().as_raw();
-    match folder.metadata() {
-        Ok(found) => found.uid() == me,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            // Who could look into what is above it would have seen it.
-            folder.ancestors().find_map(|above| above.metadata().ok()).is_some()
-        }
-        Err(_) => false,
-    }
+/// Says whether a folder of spawns is known not to be there any more: nobody else looks after what was in it. One that this
+/// user may not look at is somebody else's.
+fn is_gone(folder: &Path) -> bool {
+    matches!(folder.symlink_metadata(), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
 }
 
 async fn remove(engine: &Engine, kind: Kind, one: &Labelled, sweep: Sweep) -> Fate {
@@ -188,24 +182,25 @@ mod tests {
     fn a_container_is_left_behind_when_it_is_old_and_nobody_holds_its_lock() {
         let folder = tempfile::tempdir().unwrap();
         let dir = asked(folder.path());
-        assert_eq!(claim(&labelled(folder.path(), 950), GRACE, 1000), Claim::InUse, "young");
-        assert_eq!(claim(&labelled(folder.path(), 900), GRACE, 1000), Claim::LeftBehind);
+        let claimed =
+            |created| claim(&labelled(folder.path(), created), folder.path(), GRACE, 1000);
+        assert_eq!(claimed(950), Claim::InUse, "young");
+        assert_eq!(claimed(900), Claim::LeftBehind);
         assert_eq!(abandon(&dir).unwrap(), Standing::Abandoned);
-        assert_eq!(claim(&labelled(folder.path(), 900), GRACE, 1000), Claim::LeftBehind);
+        assert_eq!(claimed(900), Claim::LeftBehind);
         std::fs::remove_dir_all(dir.path()).unwrap();
-        assert_eq!(claim(&labelled(folder.path(), 900), GRACE, 1000), Claim::LeftBehind);
+        assert_eq!(claimed(900), Claim::LeftBehind);
     }
 
     #[test]
     fn what_is_not_ours_is_never_touched() {
-        let folder = tempfile::tempdir().unwrap();
-        let foreign = Labelled { labels: HashMap::new(), ..labelled(folder.path(), 1) };
-        assert_eq!(claim(&foreign, GRACE, 1000), Claim::NotOurs);
-        let odd = labelled(Path::new("relative"), 1);
-        assert_eq!(claim(&odd, GRACE, 1000), Claim::NotOurs);
-        if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(folder.path(), Some(12_345), None).unwrap();
-            assert_eq!(claim(&labelled(folder.path(), 1), GRACE, 1000), Claim::NotOurs);
-        }
+        let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let claimed = |one: Labelled| claim(&one, own.path(), GRACE, 1000);
+        let foreign = Labelled { labels: HashMap::new(), ..labelled(own.path(), 1) };
+        assert_eq!(claimed(foreign), Claim::NotOurs);
+        assert_eq!(claimed(labelled(Path::new("relative"), 1)), Claim::NotOurs);
+        assert_eq!(claimed(labelled(other.path(), 1)), Claim::NotOurs);
+        let gone = other.path().join("gone");
+        assert_eq!(claimed(labelled(&gone, 1)), Claim::LeftBehind);
     }
 }

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::container::{Container, WORKSPACE};
 use super::engine::ImageFound;
 use super::error::DockerError;
-use super::{Ground, run};
+use super::{Ending, Ground, run};
 use crate::runtime::Line;
 
 /// How long a program may take to say its version.
@@ -113,7 +113,8 @@ async fn watched(
             }
         }
     };
-    let death = keeper.clear().await;
+    let ending = if end.is_some() { Ending::Recorded } else { Ending::Unexplained };
+    let death = keeper.clear(ending).await;
     match end {
         Some(ExitRecord { end, .. }) => {
             Ok(Tried { end, said: String::from_utf8_lossy(&said).into_owned() })
