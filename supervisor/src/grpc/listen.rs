@@ -15,10 +15,13 @@ use tokio_util::sync::CancellationToken;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::server::Router;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
 
 use super::auth::{Admit, Doorkeeper};
 use super::connection::incoming;
 use super::service::Service;
+use crate::Supervisor;
 use crate::store::os_lock::{Taken, try_take};
 
 /// What a call may weigh. Requests are small; the largest is an environment.
@@ -204,11 +207,18 @@ fn places(wanted: usize) -> usize {
     files.map_or(wanted, |files| wanted.min(files / 2))
 }
 
+/// Says that all is well until no step may begin any more.
+async fn tell_health(health: HealthReporter, supervisor: Supervisor) {
+    health.set_serving::<SupervisorServiceServer<Service>>().await;
+    supervisor.closing().await;
+    health.set_not_serving::<SupervisorServiceServer<Service>>().await;
+    // The whole process, in gRPC's words.
+    health.set_service_status("", ServingStatus::NotServing).await;
+}
+
 fn router(service: Service, admit: Admit, tls: Option<&Tls>) -> Result<Router, ListenError> {
     let (health, health_service) = tonic_health::server::health_reporter();
-    tokio::spawn(async move {
-        health.set_serving::<SupervisorServiceServer<Service>>().await;
-    });
+    tokio::spawn(tell_health(health, service.supervisor.clone()));
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(ratchet_proto::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)

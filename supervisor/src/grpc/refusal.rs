@@ -107,6 +107,7 @@ fn grpc_code(error: &Error) -> Code {
         Error::Withdrawn => Code::Cancelled,
         Error::File(FileError::Denied { .. }) => Code::PermissionDenied,
         Error::File(FileError::Full { .. }) => Code::ResourceExhausted,
+        Error::File(FileError::Locked { .. }) => Code::Unavailable,
         Error::Lock(LockError::Running { .. }) => Code::Aborted,
         Error::WatcherDied => Code::Internal,
         Error::Manifest { .. }
