@@ -78,6 +78,11 @@ impl TestEnv {
         fs::canonicalize(self.base.path()).expect("the world's folder is there")
     }
 
+    /// Has the world's folder stay when the world ends, for whoever looks into what went wrong.
+    pub fn keep(&mut self) {
+        self.base.disable_cleanup(true);
+    }
+
     /// The project's root.
     pub fn root(&self) -> PathBuf {
         self.base().join("project")
