@@ -21,6 +21,7 @@ pub mod manifest;
 pub(crate) mod os_lock;
 mod process;
 pub mod run_state;
+pub mod secret;
 pub mod settings;
 pub mod snapshot;
 pub mod usage;

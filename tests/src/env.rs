@@ -220,6 +220,24 @@ impl TestEnv {
         fs::read_to_string(self.path(RUNS)).map_or(0, |text| text.lines().count())
     }
 
+    /// The directory of the only spawn that is kept.
+    ///
+    /// # Panics
+    /// When there is none, or more than one.
+    #[track_caller]
+    pub fn only_spawn(&self) -> PathBuf {
+        let folder = self.base().join("state/ratchet/spawns");
+        let entries = fs::read_dir(&folder).expect("there are spawns").flatten();
+        let named = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."))
+        };
+        let spawns: Vec<_> = entries.map(|entry| entry.path()).filter(named).collect();
+        match spawns.as_slice() {
+            [spawn] => spawn.clone(),
+            several => panic!("not one spawn: {several:?}"),
+        }
+    }
+
     /// The processes of this world that still live.
     pub fn processes(&self) -> Vec<Process> {
         process::belonging_to(&self.mark, &self.base())
