@@ -32,7 +32,8 @@ pub(crate) fn still_runs(mark: &Mark<'_>) -> bool {
     let Some(pid) = number.and_then(Pid::from_raw) else {
         return false;
     };
-    let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH);
+    let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH)
+        || is_zombie(mark.pid);
     let other_boot = mark.boot_id.is_some_and(|then| boot_id().is_some_and(|now| now != then));
     !gone && !other_boot && !number_was_reused(mark)
 }
@@ -51,6 +52,12 @@ fn number_was_reused(mark: &Mark<'_>) -> bool {
     }
 }
 
+/// Tells whether nothing is left of a process but its number, which its parent has not taken note of: a parent may never do
+/// so, as the first process of many a container.
+fn is_zombie(pid: i64) -> bool {
+    fields(pid).is_some_and(|fields| fields.starts_with(['Z', 'X']))
+}
+
 /// Returns the id of this boot.
 pub(crate) fn boot_id() -> Option<String> {
     Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
@@ -58,10 +65,15 @@ pub(crate) fn boot_id() -> Option<String> {
 
 /// Returns when a process started, in ticks since boot.
 pub(crate) fn start_time(pid: i64) -> Option<u64> {
+    fields(pid)?.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Reads what the kernel says of a process, from its state on.
+fn fields(pid: i64) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in brackets and may hold blanks and brackets itself.
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_ascii_whitespace().nth(19)?.parse().ok()
+    let (_, rest) = stat.rsplit_once(") ")?;
+    Some(rest.to_owned())
 }
 
 fn boot_ms() -> Option<i64> {
