@@ -23,6 +23,8 @@ pub(super) enum Deed {
     Rerun,
     /// Changes nothing, or nothing that must be found again: looks, cancels.
     Look,
+    /// Follows a step, and so ends with it.
+    Follow,
 }
 
 /// A command that runs.
@@ -66,6 +68,16 @@ impl Calls {
 
     pub(super) fn count(&self) -> usize {
         self.live.len()
+    }
+
+    /// How many there are that do not only follow.
+    pub(super) fn doers(&self) -> usize {
+        self.live.iter().filter(|live| live.deed != Deed::Follow).count()
+    }
+
+    /// Which run.
+    pub(super) fn names(&self) -> String {
+        format!("{:?}", self.live)
     }
 
     pub(super) fn start(&mut self, batch: usize, deed: Deed, call: Call) {
@@ -141,7 +153,7 @@ impl Calls {
                     self.heard.reruns.push(batch);
                 }
             }
-            Deed::Say(_) | Deed::Approve | Deed::Rerun | Deed::Look => {}
+            Deed::Say(_) | Deed::Approve | Deed::Rerun | Deed::Look | Deed::Follow => {}
         }
     }
 }

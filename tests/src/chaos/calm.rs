@@ -31,6 +31,11 @@ impl Calm<'_> {
             let name = &self.world.batches[number].name;
             self.finish(number).with_context(|| format!("batch {name} is stuck"))?;
         }
+        let over = wait::within(wait::DEADLINE, || {
+            self.calls.settle();
+            self.calls.count() == 0
+        });
+        ensure!(over, "followers do not end: {}", self.calls.names());
         Ok(())
     }
 
@@ -45,14 +50,14 @@ impl Calm<'_> {
         let over = wait::within(wait::DEADLINE, || {
             self.calls.settle();
             looks += 1;
-            if self.calls.count() > 0 && looks % 200 == 0 {
+            if self.calls.doers() > 0 && looks % 200 == 0 {
                 for batch in &self.world.batches {
                     drop(self.world.batch(batch, "cancel", &[]).run());
                 }
             }
-            self.calls.count() == 0
+            self.calls.doers() == 0
         });
-        ensure!(over, "commands of the storm do not end");
+        ensure!(over, "commands of the storm do not end: {}", self.calls.names());
         Ok(())
     }
 

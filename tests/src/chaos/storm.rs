@@ -127,7 +127,7 @@ impl Storm<'_> {
             }
             Move::Follow => {
                 let batch = self.batch();
-                self.order(batch, Deed::Look, "attach", &["--from", "0"]);
+                self.order(batch, Deed::Follow, "attach", &["--from", "0"]);
             }
             Move::Kill => self.hit(Signal::KILL),
             Move::Terminate => self.hit(Signal::TERM),
