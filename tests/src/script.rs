@@ -72,8 +72,8 @@ pub enum Action {
     Tick { change: Option<String>, tasks: Option<u32> },
     /// Runs a command with `sh -c` and waits for it.
     Run { command: String },
-    /// Reports to ratchet with the command that the prompt gives: a flag and a text. When the command fails the agent
-    /// exits with 97.
+    /// Reports to ratchet with the command that the prompt gives: a flag and a text, in which `{spawn}` becomes the agent's
+    /// spawn. When the command fails the agent exits with 97.
     Report { flag: String, text: String },
     /// Runs `ratchet` with these arguments, whatever the prompt says.
     Ratchet { arguments: Vec<String> },

@@ -174,7 +174,7 @@ impl Agent {
         let words = &self.asked()?.report;
         let status = Command::new(&words[0])
             .args(&words[1..])
-            .args([flag, text])
+            .args([flag, &text.replace("{spawn}", &spawn())])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()?;

@@ -90,7 +90,7 @@ impl Calls {
         let Some(count) = self.live.len().checked_sub(1) else { return false };
         let hit = &mut self.live[which % (count + 1)];
         hit.call.signal(signal);
-        hit.halted = signal == Signal::STOP;
+        hit.halted |= signal == Signal::STOP;
         true
     }
 

@@ -63,7 +63,9 @@ impl<'a> Check<'a> {
         for batch in &self.world.batches {
             for entry in fs::read_dir(batch.path("run")).into_iter().flatten().flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                if !AT_REST.contains(&name.as_str()) {
+                // What a writer that died was about to put in place; the next one removes it after an hour.
+                let unplaced = name.starts_with(".ratchet-") && name.ends_with(".tmp");
+                if !AT_REST.contains(&name.as_str()) && !unplaced {
                     self.breaches.push(format!("{}: {name} is left in its run folder", batch.name));
                 }
             }
@@ -180,7 +182,7 @@ impl<'a> Check<'a> {
             let written = outcomes.get(spawn).is_some_and(|entries| {
                 entries[0]["change"] == step["change"]
                     && entries[0]["transition"] == step["transition"]
-                    && (entries[0]["kind"] == "completion") == (step["state"] != "blocked")
+                    && (entries[0]["kind"] == "blocker") == (step["state"] == "blocked")
             });
             if !written {
                 self.breach(format!(
@@ -250,8 +252,8 @@ fn is_report(entry: &Value) -> bool {
 
 fn last_word(message: &str) -> Option<&str> {
     let word = message.split_whitespace().next_back()?;
-    let digits = word.strip_prefix('w')?;
-    (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_digit())).then_some(word)
+    let number = word.strip_prefix('w')?.get(..6)?;
+    number.bytes().all(|digit| digit.is_ascii_digit()).then_some(word)
 }
 
 fn starts(lines: &[String]) -> Vec<Start> {

@@ -224,7 +224,8 @@ impl Casting {
 
     /// Reports, and notes that it was taken; the fake agent goes no further if it was not.
     fn report(&mut self, actions: &mut Vec<Action>, flag: &str, what: &str) {
-        let word = self.word();
+        // An agent may run more than once, a spawn may not.
+        let word = self.word() + "-{spawn}";
         actions.push(Action::report(flag, &format!("{what} {word}")));
         actions.push(Action::append(&text(&self.diary.taken()), &format!("{word}\n")));
     }
