@@ -2,6 +2,8 @@
 //!
 //! [`place`] says where one is; what is done if there is none is the caller's business.
 
+pub mod about;
+pub mod ending;
 pub mod place;
 
 use std::borrow::Cow;
@@ -41,6 +43,8 @@ const STILL_THERE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub struct Client {
     service: SupervisorServiceClient<InterceptedService<Channel, Mark>>,
+    channel: Channel,
+    mark: Mark,
     same_machine: SameMachine,
 }
 
@@ -125,7 +129,7 @@ impl Client {
             // Without a socket nothing of a client is set up.
             Wanted::IfThere(socket) if socket.symlink_metadata().is_err() => Ok(None),
             Wanted::IfThere(socket) => match Self::connect(&Place::Socket(socket)).await {
-                Err(ClientError::Unreachable { source, .. }) if is_nobody(&source) => Ok(None),
+                Err(error) if error.is_nobody() => Ok(None),
                 connected => connected.map(Some),
             },
         }
@@ -155,8 +159,9 @@ impl Client {
             .http2_keep_alive_interval(STILL_THERE)
             .keep_alive_timeout(STILL_THERE);
         let channel = endpoint.connect().await.map_err(unreachable)?;
-        let service = SupervisorServiceClient::with_interceptor(channel, Mark { token });
-        let mut client = Self { service, same_machine };
+        let mark = Mark { token };
+        let service = SupervisorServiceClient::with_interceptor(channel.clone(), mark.clone());
+        let mut client = Self { service, channel, mark, same_machine };
         match tokio::time::timeout(PATIENCE, client.info()).await {
             Ok(answered) => answered.map(|_| client),
             Err(_) => Err(ClientError::Silent { place: name }),
@@ -258,6 +263,21 @@ impl Client {
 }
 
 impl ClientError {
+    /// Says whether nobody listens there: a socket is gone, or its supervisor is.
+    #[must_use]
+    pub fn is_nobody(&self) -> bool {
+        let Self::Unreachable { source, .. } = self else { return false };
+        let mut cause = std::error::Error::source(source);
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                let kind = error.kind();
+                return matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+            }
+            cause = error.source();
+        }
+        false
+    }
+
     /// Returns a name that never changes: the page in `docs/errors/`.
     #[must_use]
     pub fn code(&self) -> Cow<'static, str> {
@@ -305,21 +325,6 @@ impl ClientError {
         }
         causes
     }
-}
-
-/// Says whether nobody listens at a socket: it is gone, or its supervisor is.
-fn is_nobody(error: &tonic::transport::Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            return matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-            );
-        }
-        cause = error.source();
-    }
-    false
 }
 
 /// Tells an event; a listener that went away changes nothing.

@@ -171,15 +171,11 @@ impl Stopping {
 }
 
 /// How this process hosts a supervisor: its own binary is the shim, and what agents report with.
-fn options() -> Result<Options, Failure> {
+pub(super) fn hosting(local_capacity: NonZeroUsize) -> Result<Options, Failure> {
     let ratchet = std::env::current_exe().map_err(|error| {
         Failure::from_error(&error).help("ratchet cannot find its own binary; was it replaced?")
     })?;
-    Ok(Options {
-        shim: vec![ratchet.clone().into(), SHIM.into()],
-        ratchet,
-        local_capacity: LOCAL_CAPACITY,
-    })
+    Ok(Options { shim: vec![ratchet.clone().into(), SHIM.into()], ratchet, local_capacity })
 }
 
 fn tell_stopping(ui: Ui, signal: Signal) {

@@ -10,7 +10,7 @@ use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, ChangeStepRequest, StopReason};
 use ratchet_supervisor::store::layout::RunHome;
 
-use super::options;
+use super::{LOCAL_CAPACITY, hosting};
 use crate::commands::failed;
 use crate::diagnostic::Failure;
 
@@ -28,7 +28,7 @@ impl Host {
     pub(super) async fn find(project: &Project) -> Result<Self, Failure> {
         match Client::find(project).await.map_err(refused)? {
             Some(client) => Ok(Self::There(client)),
-            None => Ok(Self::Here(Supervisor::start(options()?))),
+            None => Ok(Self::Here(Supervisor::start(hosting(LOCAL_CAPACITY)?))),
         }
     }
 
