@@ -10,6 +10,7 @@ mod calm;
 mod check;
 mod dice;
 mod figures;
+mod host;
 mod scenery;
 mod storm;
 mod temper;
@@ -24,6 +25,8 @@ use self::calm::Calm;
 use self::check::Check;
 use self::dice::Dice;
 pub use self::figures::Figures;
+pub use self::host::Door;
+use self::host::Host;
 use self::storm::Storm;
 use self::temper::Casting;
 use self::world::World;
@@ -44,11 +47,13 @@ pub struct Failed {
 ///
 /// # Errors
 /// [`Failed`] if anything is not as it must be; its world is kept.
-pub fn round(programs: Programs, seed: u64) -> Result<Figures, Failed> {
+pub fn round(programs: Programs, door: Door, seed: u64) -> Result<Figures, Failed> {
     let mut dice = Dice::new(seed);
     let mut world = World::random(programs, &mut dice);
     let mut figures = Figures { rounds: 1, ..Figures::default() };
-    let played = catch_unwind(AssertUnwindSafe(|| play(&world, &mut dice, &mut figures)));
+    let mut host = Host::new(door, programs, &world.env);
+    let played =
+        catch_unwind(AssertUnwindSafe(|| play(&world, &mut host, &mut dice, &mut figures)));
     let breaches = played.unwrap_or_else(|panic| vec![words_of(&*panic)]);
     if breaches.is_empty() {
         return Ok(figures);
@@ -57,7 +62,7 @@ pub fn round(programs: Programs, seed: u64) -> Result<Figures, Failed> {
     Err(Failed { seed, kept: world.env.base(), breaches })
 }
 
-fn play(world: &World, dice: &mut Dice, figures: &mut Figures) -> Vec<String> {
+fn play(world: &World, host: &mut Host, dice: &mut Dice, figures: &mut Figures) -> Vec<String> {
     let mut calls = Calls::new(&world.env.base().join("log/calls"));
     let mut casting = Casting::new(world.diary.clone());
     let moves = dice.number(8..=30);
@@ -65,6 +70,7 @@ fn play(world: &World, dice: &mut Dice, figures: &mut Figures) -> Vec<String> {
     let mut storms = Dice::new(dice.seed());
     Storm {
         world,
+        host,
         calls: &mut calls,
         casting: &mut casting,
         dice: &mut storms,
@@ -72,13 +78,14 @@ fn play(world: &World, dice: &mut Dice, figures: &mut Figures) -> Vec<String> {
         held: Vec::new(),
     }
     .rage(moves);
-    let calm = Calm { world, calls: &mut calls, casting: &mut casting, dice, figures };
+    let calm = Calm { world, host, calls: &mut calls, casting: &mut casting, dice, figures };
     let settled = calm.settle();
     let mut breaches = match settled {
         Ok(()) => Vec::new(),
         // What is still at work would only be told as left over.
         Err(error) => return vec![format!("{error:#}")],
     };
+    breaches.append(&mut host.outrages);
     breaches.extend(Check::new(world, &calls.heard, figures).all());
     breaches
 }

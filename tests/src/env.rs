@@ -38,7 +38,7 @@ pub struct TestEnv {
 }
 
 /// The variable by which processes of one world are found; its prefix takes it through to the agents.
-const MARK_VAR: &str = "RATCHET_TEST_WORLD";
+pub(crate) const MARK_VAR: &str = "RATCHET_TEST_WORLD";
 
 impl TestEnv {
     /// A world with an empty project.

@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::host::has_panicked;
 use crate::call::{Call, Finished, Running};
 
 /// What a command is for.
@@ -135,7 +136,7 @@ impl Calls {
         if !matches!(finished.code, Some(0 | 1) | None) {
             self.heard.outrages.push(format!("a command ended in an unknown way:\n{finished}"));
         }
-        if finished.stderr().contains("panicked at") && !finished.stderr().contains("a test asks") {
+        if has_panicked(&finished.stderr()) {
             self.heard.outrages.push(format!("a command panicked:\n{finished}"));
         }
         let taken = finished.code == Some(0);

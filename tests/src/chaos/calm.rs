@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::calls::Calls;
 use super::dice::Dice;
 use super::figures::Figures;
+use super::host::Host;
 use super::scenery::Batch;
 use super::temper::{Casting, Temper};
 use super::world::World;
@@ -16,6 +17,7 @@ use crate::wait;
 /// The calm over a world.
 pub(super) struct Calm<'a> {
     pub(super) world: &'a World,
+    pub(super) host: &'a mut Host,
     pub(super) calls: &'a mut Calls,
     pub(super) casting: &'a mut Casting,
     pub(super) dice: &'a mut Dice,
@@ -27,6 +29,10 @@ impl Calm<'_> {
     pub(super) fn settle(mut self) -> Result<()> {
         std::fs::write(self.world.calm(), "").context("the calm cannot be proclaimed")?;
         self.end_the_storm()?;
+        if self.dice.chance(70) {
+            self.host.start(self.dice);
+        }
+        self.host.listens()?;
         for number in 0..self.world.batches.len() {
             let name = &self.world.batches[number].name;
             self.finish(number).with_context(|| format!("batch {name} is stuck"))?;
@@ -36,7 +42,7 @@ impl Calm<'_> {
             self.calls.count() == 0
         });
         ensure!(over, "followers do not end: {}", self.calls.names());
-        Ok(())
+        self.host.end()
     }
 
     /// Whoever hangs is stopped as a person would do it. Commands that wait for such an agent end by that.
@@ -50,12 +56,13 @@ impl Calm<'_> {
         let over = wait::within(wait::DEADLINE, || {
             self.calls.settle();
             looks += 1;
-            if self.calls.doers() > 0 && looks % 200 == 0 {
+            let over = self.calls.doers() == 0 && !self.host.is_ending();
+            if !over && looks % 200 == 0 {
                 for batch in &self.world.batches {
                     drop(self.world.batch(batch, "cancel", &[]).run());
                 }
             }
-            self.calls.doers() == 0
+            over
         });
         ensure!(over, "commands of the storm do not end: {}", self.calls.names());
         Ok(())
@@ -68,8 +75,7 @@ impl Calm<'_> {
             let agent = self.casting.agent(batch, self.dice, |_| Temper::Honest);
             self.figures.prints.extend(agent.prints);
             let command = self.world.env.agent(&agent.script);
-            let finished =
-                self.call(self.world.batch(batch, "apply", &["--json"]).agent(&command))?;
+            let finished = self.apply(batch, &command)?;
             ensure!(finished.code == Some(0), "apply fails:\n{finished}\nbefore: {told:#?}");
             let answer = finished.json();
             self.calls.heard.steps.push((number, answer.clone()));
@@ -80,6 +86,22 @@ impl Calm<'_> {
             told.push(answer);
         }
         bail!("no end after {} steps: {told:#?}", told.len())
+    }
+
+    /// Runs the next step. A supervisor may still be about to end or to take up one that it found.
+    fn apply(&self, batch: &Batch, command: &str) -> Result<Finished> {
+        let mut last = None;
+        let answered = wait::within(wait::DEADLINE, || {
+            let call = self.world.batch(batch, "apply", &["--json"]).agent(command);
+            let finished = self.call(call);
+            let busy = |finished: &Finished| finished.stderr().contains("code: step-running");
+            let answered = !finished.as_ref().is_ok_and(busy);
+            last = Some(finished);
+            answered
+        });
+        let finished = last.context("at least one look was had")??;
+        ensure!(answered, "a step is said to run without end:\n{finished}");
+        Ok(finished)
     }
 
     fn is_done(&self, batch: &Batch, answer: &Value) -> Result<bool> {

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use super::calls::{Calls, Deed};
 use super::dice::Dice;
 use super::figures::Figures;
+use super::host::Host;
 use super::temper::{Casting, Temper};
 use super::world::World;
 use crate::process;
@@ -47,9 +48,16 @@ enum Move {
     KillShim,
     HaltShim,
     KillAgent,
+    /// Starts the supervisor that is not there.
+    StartHost,
+    KillHost,
+    /// Asks the supervisor to end.
+    EndHost,
+    HaltHost,
 }
 
-const MOVES: [(u32, Move); 19] = [
+/// What happens, and how often. What is about the supervisor comes to nothing where there is none.
+const MOVES: [(u32, Move); 23] = [
     (18, Move::Apply),
     (8, Move::Run),
     (6, Move::ApplyAndDieAt),
@@ -69,11 +77,16 @@ const MOVES: [(u32, Move); 19] = [
     (4, Move::KillShim),
     (2, Move::HaltShim),
     (3, Move::KillAgent),
+    (12, Move::StartHost),
+    (7, Move::KillHost),
+    (3, Move::EndHost),
+    (2, Move::HaltHost),
 ];
 
 /// A storm over a world.
 pub(super) struct Storm<'a> {
     pub(super) world: &'a World,
+    pub(super) host: &'a mut Host,
     pub(super) calls: &'a mut Calls,
     pub(super) casting: &'a mut Casting,
     pub(super) dice: &'a mut Dice,
@@ -85,6 +98,7 @@ pub(super) struct Storm<'a> {
 impl Storm<'_> {
     /// Rages for so many moves, and then has everything go on that was held.
     pub(super) fn rage(mut self, moves: u32) {
+        self.host.start(self.dice);
         for _ in 0..moves {
             let one = self.dice.weighed(&MOVES);
             self.make(one);
@@ -136,6 +150,10 @@ impl Storm<'_> {
             Move::KillShim => self.kill_shim(),
             Move::HaltShim => self.halt_shim(),
             Move::KillAgent => self.kill_agent(),
+            Move::StartHost => self.host.start(self.dice),
+            Move::KillHost => self.hit_host(Signal::KILL),
+            Move::EndHost => self.hit_host(Signal::TERM),
+            Move::HaltHost => self.hit_host(Signal::STOP),
         }
     }
 
@@ -189,7 +207,14 @@ impl Storm<'_> {
         }
     }
 
+    fn hit_host(&mut self, signal: Signal) {
+        if self.host.signal(signal) {
+            self.figures.kills += u64::from(signal != Signal::STOP);
+        }
+    }
+
     fn wake(&mut self) {
+        self.host.wake();
         self.calls.wake();
         for pid in self.held.drain(..) {
             process::signal(pid, Signal::CONT);
