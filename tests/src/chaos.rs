@@ -85,6 +85,7 @@ fn play(world: &World, host: &mut Host, dice: &mut Dice, figures: &mut Figures) 
         // What is still at work would only be told as left over.
         Err(error) => return vec![format!("{error:#}")],
     };
+    figures.supervisors += host.started;
     breaches.append(&mut host.outrages);
     breaches.extend(Check::new(world, &calls.heard, figures).all());
     breaches

@@ -10,6 +10,8 @@ pub struct Figures {
     pub rounds: u64,
     /// Processes that were killed or asked to end, or made to die at a point.
     pub kills: u64,
+    /// Supervisors that were started.
+    pub supervisors: u64,
     /// Agents and proofs that were started.
     pub starts: usize,
     /// Outcomes that were recorded.
@@ -31,6 +33,7 @@ impl Figures {
     pub fn add(&mut self, other: &Self) {
         self.rounds += other.rounds;
         self.kills += other.kills;
+        self.supervisors += other.supervisors;
         self.starts += other.starts;
         self.outcomes += other.outcomes;
         self.words += other.words;

@@ -31,6 +31,8 @@ pub(super) struct Host {
     variables: BTreeMap<OsString, OsString>,
     socket: PathBuf,
     living: Option<Living>,
+    /// How many were started.
+    pub(super) started: u64,
     /// What none may end with.
     pub(super) outrages: Vec<String>,
 }
@@ -49,8 +51,15 @@ impl Host {
         // What belongs to the world must be gone in the end; the supervisor is told from that.
         variables.remove(OsStr::new(MARK_VAR));
         let socket = env.base().join("run/ratchet/supervisor.sock");
-        let outrages = Vec::new();
-        Self { door, program: programs.ratchet, variables, socket, living: None, outrages }
+        Self {
+            door,
+            program: programs.ratchet,
+            variables,
+            socket,
+            living: None,
+            started: 0,
+            outrages: Vec::new(),
+        }
     }
 
     /// Starts one, if there is to be one and none lives. It may not listen yet.
@@ -63,6 +72,7 @@ impl Host {
         let leave = dice.weighed(&[(3, "leave"), (1, "drain")]);
         let call = Call::new(Path::new(self.program), Path::new("/"), self.variables.clone())
             .args(["supervisor", "run", "--capacity", &capacity, "--on-signal", leave]);
+        self.started += 1;
         self.living = Some(Living { call: call.start(), halted: false, doomed: false });
     }
 
