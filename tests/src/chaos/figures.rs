@@ -46,9 +46,10 @@ impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} rounds, {} kills, {} starts, {} outcomes, {} answers heard, {} words taken, {} spawns never started",
+            "{} rounds, {} kills, {} supervisors, {} starts, {} outcomes, {} answers heard, {} words taken, {} spawns never started",
             self.rounds,
             self.kills,
+            self.supervisors,
             self.starts,
             self.outcomes,
             self.answers,
