@@ -8,6 +8,7 @@ mod apply;
 mod archive;
 mod bad_agent;
 mod bad_input;
+mod chaos;
 mod config;
 mod crash;
 mod daemon;
@@ -29,6 +30,7 @@ mod pull_request;
 mod report;
 mod sample;
 mod stop;
+mod supervisor;
 mod usage;
 mod verbs;
 

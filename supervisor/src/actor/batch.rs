@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use super::board::Posting;
+use super::log;
 use super::message::{Ask, Caller, Place, PlacedReply, Report, Settled, StepEnded, Stop, Work};
 use super::project::ProjectActor;
 use super::runtime::RuntimeActor;
@@ -189,6 +190,7 @@ impl Message<StepEnded> for Batch {
             report
         };
         let report = open.span.in_scope(|| off_the_loop(conclude));
+        log::ended(open.house.project.root(), home, &inflight, &report);
         self.close(open, report).await;
     }
 }
@@ -279,6 +281,7 @@ impl Batch {
         me: &ActorRef<Self>,
     ) {
         let Placed { dir, attachment, slot, shim } = placed;
+        log::begun(open.house.project.root(), &self.args.home, &inflight, origin);
         open.caller.hear(StepEvent::Started(started(&inflight, origin))).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
         let handle = shim.as_ref().map(Shim::handle);
@@ -318,13 +321,15 @@ fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
         Found::Spawn(found) => return Ok(Begun::Found(found)),
         Found::Judged(judged) => {
             let (inflight, verdict) = *judged;
-            let report = record::finish(house, home, &inflight, verdict)?;
-            return Ok(Begun::Report(Box::new(report)));
+            let report = record::finish(house, home, &inflight, verdict);
+            log::ended(house.project.root(), home, &inflight, &report);
+            return Ok(Begun::Report(Box::new(report?)));
         }
         Found::Gone(gone) => {
             let (inflight, seen) = *gone;
-            let report = record::conclude(house, home, &inflight, seen)?;
-            return Ok(Begun::Report(Box::new(report)));
+            let report = record::conclude(house, home, &inflight, seen);
+            log::ended(house.project.root(), home, &inflight, &report);
+            return Ok(Begun::Report(Box::new(report?)));
         }
     }
     let act = match ask {
