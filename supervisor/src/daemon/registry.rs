@@ -82,7 +82,7 @@ impl Registry {
         }
         tracing::info!(project = ?root, "a project is known from now on");
         roots.insert(root.to_owned());
-        tracing::info!(project = %root.display(), "a project is known from now on");
+        tracing::info!(project = ?root, "a project is known from now on");
         if self.keeping == Keeping::Yes {
             // JSON has no words for a path that is not UTF-8; such a one is known to this life only.
             let written = roots.iter().filter(|root| root.to_str().is_some()).cloned().collect();
