@@ -64,13 +64,7 @@ pub(crate) fn at_most(what: &str, ours: f64, bar: f64, unit: &str) -> Line {
 }
 
 /// A value beside its baseline; it must stay below its bar.
-pub(crate) fn at_most_beside(
-    what: &str,
-    ours: f64,
-    baseline: f64,
-    bar: f64,
-    unit: &str,
-) -> Line {
+pub(crate) fn at_most_beside(what: &str, ours: f64, baseline: f64, bar: f64, unit: &str) -> Line {
     Line {
         baseline: format!("{baseline:.1} {unit}"),
         difference: format!("× {:.2}", ours / baseline),

@@ -78,7 +78,10 @@ pub(super) fn calls(world: &World) -> Result<Vec<Line>> {
 }
 
 fn status_of(env: &ratchet_tests::TestEnv, batch: &str) -> wire::StatusRequest {
-    wire::StatusRequest { project: Some(project(env, &env.root(), "true")), batch: batch.to_owned() }
+    wire::StatusRequest {
+        project: Some(project(env, &env.root(), "true")),
+        batch: batch.to_owned(),
+    }
 }
 
 /// So many bytes there and back between two threads.
