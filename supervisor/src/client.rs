@@ -131,7 +131,7 @@ impl Client {
             // Without a socket nothing of a client is set up.
             Wanted::IfThere(socket) if socket.symlink_metadata().is_err() => Ok(None),
             Wanted::IfThere(socket) => match Self::connect(&Place::Socket(socket)).await {
-                Err(ClientError::Unreachable { source, .. }) if is_nobody(&source) => Ok(None),
+                Err(error) if error.is_nobody() => Ok(None),
                 connected => connected.map(Some),
             },
         }
@@ -265,6 +265,21 @@ impl Client {
 }
 
 impl ClientError {
+    /// Says whether nobody listens there: a socket is gone, or its supervisor is.
+    #[must_use]
+    pub fn is_nobody(&self) -> bool {
+        let Self::Unreachable { source, .. } = self else { return false };
+        let mut cause = std::error::Error::source(source);
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                let kind = error.kind();
+                return matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+            }
+            cause = error.source();
+        }
+        false
+    }
+
     /// Returns a name that never changes: the page in `docs/errors/`.
     #[must_use]
     pub fn code(&self) -> Cow<'static, str> {
@@ -298,41 +313,21 @@ impl ClientError {
         Some(help)
     }
 
-    /// Says whether the reason is that nobody listens there.
-    #[must_use]
-    pub fn is_nobody(&self) -> bool {
-        matches!(self, Self::Unreachable { source, .. } if is_nobody(source))
-    }
-
     /// Lists why, the nearest cause first, as far as it helps a person.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
-        if let Self::Refused(detail) = self {
-            return detail.causes.clone();
+        let chain = std::iter::successors(std::error::Error::source(self), |error| error.source());
+        match self {
+            Self::Refused(detail) => detail.causes.clone(),
+            // What lies between is how the layers of the transport call it.
+            Self::Cut(_) | Self::Unreachable { .. } => {
+                chain.last().map(ToString::to_string).into_iter().collect()
+            }
+            Self::Place(_) | Self::Silent { .. } | Self::Malformed(_) => {
+                chain.map(|error| error.to_string()).collect()
+            }
         }
-        let mut causes = Vec::new();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            causes.push(error.to_string());
-            cause = error.source();
-        }
-        causes
     }
-}
-
-/// Says whether nobody listens at a socket: it is gone, or its supervisor is.
-fn is_nobody(error: &tonic::transport::Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            return matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-            );
-        }
-        cause = error.source();
-    }
-    false
 }
 
 /// Tells an event; a listener that went away changes nothing.

@@ -4,6 +4,7 @@
 //! are closed. Nothing here wakes up unless somebody calls, a step does something, or systemd asks for a sign of life.
 
 pub mod files;
+mod recovery;
 pub mod registry;
 mod systemd;
 
@@ -30,13 +31,9 @@ use crate::error::Error;
 use crate::grpc::listen::{ListenError, Listener, Socket, Tls, serve};
 use crate::grpc::service::{Ending, Service};
 use crate::house::Options;
-use crate::project::Project;
 
 /// How long clients have to let go once they have been told of the end.
 const LETTING_GO: Duration = Duration::from_secs(2);
-
-/// How long a full mailbox is given before a step is recovered after all.
-const BREATH: Duration = Duration::from_millis(50);
 
 /// How a supervisor is to run.
 #[derive(Debug)]
@@ -169,7 +166,7 @@ pub async fn start(options: DaemonOptions) -> Result<Running, DaemonError> {
         asked_to_end: watch::Sender::new(None),
         ending: CancellationToken::new(),
     };
-    recover(&service);
+    recovery::begin(&service);
     let mut servers = JoinSet::new();
     for listener in listeners {
         let (service, ending) = (service.clone(), service.ending.clone());
@@ -224,46 +221,6 @@ impl Running {
                     return tracing::info!(steps, "what still runs is left to its shims");
                 }
                 Ok(()) = asked.changed() => ending = asked.borrow_and_update().unwrap_or(ending),
-            }
-        }
-    }
-}
-
-/// Has every step that an earlier life began gone on with. What runs is watched again, what has ended is judged, what is
-/// lost is parked; a project that cannot be looked at is named and holds up no other.
-fn recover(service: &Service) {
-    for root in service.registry.roots() {
-        let service = service.clone();
-        tokio::task::spawn_blocking(move || {
-            let looked = Project::at(&root, service.environment.clone())
-                .and_then(|project| Ok((project.unfinished()?, project)));
-            match looked {
-                Err(error) => {
-                    tracing::warn!(project = %root.display(), %error, "a project cannot be looked at");
-                }
-                Ok((homes, project)) => {
-                    for home in homes {
-                        let supervisor = service.supervisor.clone();
-                        tokio::spawn(recover_one(supervisor, project.clone(), home));
-                    }
-                }
-            }
-        });
-    }
-}
-
-async fn recover_one(
-    supervisor: Supervisor,
-    project: Project,
-    home: crate::store::layout::RunHome,
-) {
-    loop {
-        match supervisor.recover(&project, home.clone()).await {
-            Ok(()) | Err(Error::Closing) => return,
-            Err(Error::Busy) => tokio::time::sleep(BREATH).await,
-            Err(error) => {
-                let project = project.root().display().to_string();
-                return tracing::warn!(project, ?home, %error, "a step cannot be recovered");
             }
         }
     }

@@ -48,6 +48,12 @@ impl Call {
         self
     }
 
+    /// Has this very process host its steps, whatever supervisor is there: it is what the test kills or limits.
+    #[must_use]
+    pub fn embedded(self) -> Self {
+        self.var("RATCHET_SUPERVISOR", "embedded")
+    }
+
     /// Stands a command in for the agent.
     #[must_use]
     pub fn agent(self, command: &str) -> Self {

@@ -14,6 +14,7 @@ use crate::call::Call;
 use crate::process::{self, Process};
 use crate::project::Manifest;
 use crate::script::{RUNS, Script};
+use crate::supervisor::Supervisor;
 use crate::wait;
 
 /// The programs that Cargo built for the tests; only a test or bench target can name them.
@@ -33,10 +34,11 @@ pub struct TestEnv {
     base: tempfile::TempDir,
     programs: Programs,
     mark: String,
+    supervisor: Option<Supervisor>,
 }
 
 /// The variable by which processes of one world are found; its prefix takes it through to the agents.
-const MARK_VAR: &str = "RATCHET_TEST_WORLD";
+pub(crate) const MARK_VAR: &str = "RATCHET_TEST_WORLD";
 
 impl TestEnv {
     /// A world with an empty project.
@@ -58,7 +60,7 @@ impl TestEnv {
             .expect("a temporary directory");
         let path = fs::canonicalize(base.path()).expect("a temporary directory has a real path");
         let mark = format!("{MARK_VAR}={}", path.display());
-        let env = Self { base, programs, mark };
+        let mut env = Self { base, programs, mark, supervisor: None };
         for folder in
             ["home", "config", "data", "state", "cache", "run", "tmp", "bin", "project", "scripts"]
         {
@@ -68,7 +70,21 @@ impl TestEnv {
         env.install("fake_agent", programs.fake_agent);
         env.install("sample_agent", programs.sample_agent);
         env.git(&["init", "--quiet", "--initial-branch=main"]);
+        if Supervisor::is_asked_for() {
+            env.supervisor = Some(env.start_supervisor());
+        }
         env
+    }
+
+    /// Starts a supervisor where the commands of this world find it.
+    ///
+    /// # Panics
+    /// When it can't be started.
+    #[track_caller]
+    pub fn start_supervisor(&self) -> Supervisor {
+        let mut variables = self.variables();
+        variables.remove(OsStr::new(MARK_VAR));
+        Supervisor::start(self.programs.ratchet, &self.base(), &variables)
     }
 
     /// A world whose project holds this batch.
@@ -84,6 +100,11 @@ impl TestEnv {
     /// The folder that holds everything of this world.
     pub fn base(&self) -> PathBuf {
         fs::canonicalize(self.base.path()).expect("the world's folder is there")
+    }
+
+    /// Has the world's folder stay when the world ends, for whoever looks into what went wrong.
+    pub fn keep(&mut self) {
+        self.base.disable_cleanup(true);
     }
 
     /// The project's root.
@@ -241,6 +262,12 @@ impl TestEnv {
         }
     }
 
+    /// The names of the second traces of steps in the user's folder; none when there is no folder.
+    pub fn traces(&self) -> Vec<OsString> {
+        let entries = fs::read_dir(self.base().join("state/ratchet/steps"));
+        entries.into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
+    }
+
     /// The processes of this world that still live.
     pub fn processes(&self) -> Vec<Process> {
         process::belonging_to(&self.mark, &self.base())
@@ -310,6 +337,7 @@ impl TestEnv {
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
+        drop(self.supervisor.take());
         process::end_all(&self.mark, &self.base());
     }
 }

@@ -241,8 +241,7 @@ impl Batch {
             Ok(Begun::Found(found)) => {
                 let (inflight, mut placed) = *found;
                 // It runs already, so it takes room without waiting for any.
-                let room = self.args.office.room(inflight.place.locus);
-                placed.slot = room.try_acquire_owned().ok();
+                placed.slot = self.args.office.room(inflight.place.locus).occupy();
                 self.watch(open, inflight, placed, Origin::Reattached, me).await;
             }
             Ok(Begun::Ready(ready)) => self.place(open, *ready, me).await,
