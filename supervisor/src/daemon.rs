@@ -25,6 +25,7 @@ use self::registry::Registry;
 use self::systemd::Systemd;
 use crate::Supervisor;
 use crate::clock::Clock;
+use crate::descriptors;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::grpc::listen::{ListenError, Listener, Socket, Tls, raise_open_files, serve};
@@ -71,6 +72,7 @@ pub enum DaemonError {
 /// [`DaemonError`], before any call is answered.
 pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     let mut signals = Signals::take()?;
+    descriptors::raise();
     let systemd = Systemd::of(&options.environment);
     let on_signal = options.on_signal;
     let running = start(options).await?;
