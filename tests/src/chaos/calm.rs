@@ -24,13 +24,17 @@ pub(super) struct Calm<'a> {
     pub(super) figures: &'a mut Figures,
 }
 
+/// Refusals that pass by themselves: somebody is about to take up what was found, or to end.
+const PASSING: [&str; 3] =
+    ["code: step-running", "code: supervisor-stopping", "code: supervisor-lost"];
+
 impl Calm<'_> {
     /// Lets all commands of the storm end, and brings every batch to its end.
     pub(super) fn settle(mut self) -> Result<()> {
         std::fs::write(self.world.calm(), "").context("the calm cannot be proclaimed")?;
         self.end_the_storm()?;
         if self.dice.chance(70) {
-            self.host.start(self.dice);
+            self.host.start(self.dice, None);
         }
         self.host.listens()?;
         for number in 0..self.world.batches.len() {
@@ -94,8 +98,7 @@ impl Calm<'_> {
         let answered = wait::within(wait::DEADLINE, || {
             let call = self.world.batch(batch, "apply", &["--json"]).agent(command);
             let finished = self.call(call);
-            let busy = |finished: &Finished| finished.stderr().contains("code: step-running");
-            let answered = !finished.as_ref().is_ok_and(busy);
+            let answered = !finished.as_ref().is_ok_and(passes);
             last = Some(finished);
             answered
         });
@@ -156,4 +159,8 @@ impl Calm<'_> {
         ensure!(ended, "no end of {running:?}");
         Ok(running.wait())
     }
+}
+
+fn passes(refused: &Finished) -> bool {
+    refused.code == Some(1) && PASSING.iter().any(|code| refused.stderr().contains(code))
 }
