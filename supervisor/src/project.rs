@@ -70,7 +70,8 @@ impl Project {
             .map_err(|source| Error::NoWorkingDirectory { source })?;
         let holds_ratchet = |folder: &&Path| folder.join(RATCHET_DIR).is_dir();
         let root = cwd.ancestors().find(holds_ratchet).unwrap_or(&cwd);
-        Ok(Self { layout: Layout::new(root), environment, clock: Clock::System })
+        let layout = Layout::new(root).with_traces(&environment);
+        Ok(Self { layout, environment, clock: Clock::System })
     }
 
     /// Takes the project at a folder that somebody else has found, in the environment of whoever asks.
@@ -83,7 +84,8 @@ impl Project {
         if !root.is_dir() {
             return Err(gone(std::io::ErrorKind::NotADirectory.into()));
         }
-        Ok(Self { layout: Layout::new(root), environment, clock: Clock::System })
+        let layout = Layout::new(root).with_traces(&environment);
+        Ok(Self { layout, environment, clock: Clock::System })
     }
 
     /// Takes another clock than the system's.

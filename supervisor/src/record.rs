@@ -235,6 +235,8 @@ fn is_cut_short(end: &SessionEnd) -> bool {
 /// earlier, cut off attempt to record has left is no report.
 fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionReport>, Error> {
     let entries = journal::entries_of(run, key)?;
+    // A journal that has become shorter was cleaned away meanwhile: what is in it came after.
+    let since = if entries.len() < since { 0 } else { since };
     let session = entries.iter().enumerate().skip(since);
     Ok(session
         .filter(|(_, entry)| entry.spawn.is_none())

@@ -24,6 +24,7 @@ pub mod run_state;
 pub mod secret;
 pub mod settings;
 pub mod snapshot;
+pub(crate) mod trace;
 pub mod usage;
 
 #[cfg(test)]

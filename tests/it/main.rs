@@ -30,6 +30,7 @@ mod pull_request;
 mod report;
 mod sample;
 mod stop;
+mod supervisor;
 mod usage;
 mod verbs;
 

@@ -46,9 +46,17 @@ impl TestEnv {
     /// # Panics
     /// When the machine can't give a temporary directory or has no git.
     pub fn new(programs: Programs) -> Self {
+        Self::new_in(&std::env::temp_dir(), programs)
+    }
+
+    /// A world with an empty project, below a folder: how a bench chooses the disk.
+    ///
+    /// # Panics
+    /// Like [`TestEnv::new`].
+    pub fn new_in(folder: &Path, programs: Programs) -> Self {
         let base = tempfile::Builder::new()
             .prefix("ratchet-e2e-")
-            .tempdir()
+            .tempdir_in(folder)
             .expect("a temporary directory");
         let path = fs::canonicalize(base.path()).expect("a temporary directory has a real path");
         let mark = format!("{MARK_VAR}={}", path.display());
@@ -252,6 +260,12 @@ impl TestEnv {
             [spawn] => spawn.clone(),
             several => panic!("not one spawn: {several:?}"),
         }
+    }
+
+    /// The names of the second traces of steps in the user's folder; none when there is no folder.
+    pub fn traces(&self) -> Vec<OsString> {
+        let entries = fs::read_dir(self.base().join("state/ratchet/steps"));
+        entries.into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
     }
 
     /// The processes of this world that still live.

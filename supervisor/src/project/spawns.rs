@@ -2,6 +2,7 @@
 //!
 //! Nothing is started or judged here. How a spawn's folder works is `ratchet-spawn`'s business.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::request::StopReason;
 use crate::store::inflight::Inflight;
 use crate::store::layout::{RunHome, spawns_root};
 use crate::store::lock::is_held;
-use crate::store::{change, journal};
+use crate::store::{change, journal, trace};
 
 /// How often somebody who waits for the end of a spawn that has not begun looks whether it is still to begin.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -214,7 +215,10 @@ impl Project {
         let batches = self.batch_names()?.into_iter().map(RunHome::Batch);
         let changes = change::names(self.layout())?.into_iter().map(RunHome::Change);
         let has_intent = |home: &RunHome| self.layout().run(home).inflight().exists();
-        Ok(batches.chain(changes).filter(has_intent).collect())
+        let in_project = batches.chain(changes).filter(has_intent);
+        let copies = self.layout().steps().map(|steps| trace::homes_of(steps, self.root()));
+        let all: BTreeSet<_> = in_project.chain(copies.unwrap_or_default()).collect();
+        Ok(all.into_iter().collect())
     }
 
     /// Finds the folder of a spawn.
