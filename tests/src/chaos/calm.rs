@@ -51,10 +51,7 @@ impl Calm<'_> {
 
     /// Whoever hangs is stopped as a person would do it. Commands that wait for such an agent end by that.
     fn end_the_storm(&mut self) -> Result<()> {
-        for batch in &self.world.batches {
-            let canceled = self.call(self.world.batch(batch, "cancel", &[]))?;
-            ensure!(matches!(canceled.code, Some(0 | 1)), "cancel fails:\n{canceled}");
-        }
+        self.cancel()?;
         // A run goes on with its next step, which may hang too.
         let mut looks = 0;
         let over = wait::within(wait::DEADLINE, || {
@@ -62,13 +59,20 @@ impl Calm<'_> {
             looks += 1;
             let over = self.calls.doers() == 0 && !self.host.is_ending();
             if !over && looks % 200 == 0 {
-                for batch in &self.world.batches {
-                    drop(self.world.batch(batch, "cancel", &[]).run());
-                }
+                drop(self.cancel());
             }
             over
         });
         ensure!(over, "commands of the storm do not end: {}", self.calls.names());
+        // What the last of them began under a supervisor that then left.
+        self.cancel()
+    }
+
+    fn cancel(&self) -> Result<()> {
+        for batch in &self.world.batches {
+            let canceled = self.call(self.world.batch(batch, "cancel", &[]))?;
+            ensure!(matches!(canceled.code, Some(0 | 1)), "cancel fails:\n{canceled}");
+        }
         Ok(())
     }
 
