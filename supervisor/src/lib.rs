@@ -17,6 +17,7 @@ pub mod client;
 pub mod daemon;
 
 mod actor;
+mod descriptors;
 mod door;
 pub mod grpc;
 mod house;

@@ -203,3 +203,30 @@ fn a_killed_standalone_step_is_taken_up_by_its_next_verb() {
     assert_eq!(step["state"], "advanced", "{step:#}");
     assert_eq!(env.agent_runs(), 1);
 }
+
+#[test]
+fn what_died_between_its_intent_and_its_start_keeps_nobody_waiting_and_never_starts() {
+    let env = shop();
+    let agent = env.agent(&Script::honest());
+    env.ratchet(["batch", "apply"]).agent(&agent).var(CRASH_VAR, "intend").run();
+    env.ratchet(["batch", "cancel"]).ok().says("No step");
+    env.ratchet(["batch", "attach"]).refused();
+    assert_eq!(crate::status(&env)["running"], Value::Null);
+    assert_eq!(env.agent_runs(), 0);
+    assert_eq!(env.ratchet(["batch", "apply"]).agent(&agent).json()["state"], "advanced");
+    assert_eq!((env.agent_runs(), outcomes(&env).len()), (1, 1));
+}
+
+// A parent that takes no note of its children's ends, as the first process of many a container.
+#[test]
+fn whoever_died_holds_nothing_even_while_nobody_has_taken_note_of_it() {
+    let env = shop();
+    let (first, agent) = held(&env);
+    first.signal(Signal::KILL);
+    wait::until("the apply to be gone, its threads too", || {
+        !process::is_alive(first.pid()) && process::threads(first.pid()) == 1
+    });
+    env.write("go-on", "");
+    assert_eq!(env.ratchet(["batch", "apply"]).agent(&agent).json()["state"], "advanced");
+    assert_eq!((env.agent_runs(), outcomes(&env).len()), (1, 1));
+}

@@ -8,6 +8,7 @@ mod apply;
 mod archive;
 mod bad_agent;
 mod bad_input;
+mod chaos;
 mod config;
 mod crash;
 mod daemon;

@@ -38,7 +38,7 @@ pub struct TestEnv {
 }
 
 /// The variable by which processes of one world are found; its prefix takes it through to the agents.
-const MARK_VAR: &str = "RATCHET_TEST_WORLD";
+pub(crate) const MARK_VAR: &str = "RATCHET_TEST_WORLD";
 
 impl TestEnv {
     /// A world with an empty project.
@@ -100,6 +100,11 @@ impl TestEnv {
     /// The folder that holds everything of this world.
     pub fn base(&self) -> PathBuf {
         fs::canonicalize(self.base.path()).expect("the world's folder is there")
+    }
+
+    /// Has the world's folder stay when the world ends, for whoever looks into what went wrong.
+    pub fn keep(&mut self) {
+        self.base.disable_cleanup(true);
     }
 
     /// The project's root.

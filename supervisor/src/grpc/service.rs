@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
+use tracing::{Instrument as _, info_span};
 
 use super::auth::Peer;
 use super::convert::request::{Asked, Halting, Said, batch as batch_name};
@@ -22,7 +23,7 @@ use crate::actor::board::StepOf;
 use crate::daemon::registry::Registry;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::follow::{Start, end_of};
+use crate::follow::Start;
 use crate::project::Project;
 use crate::request::{ApplyRequest, ChangeStepRequest};
 use crate::store::layout::RunHome;
@@ -154,7 +155,8 @@ impl SupervisorService for Service {
         let stage = self.stage(project, &request)?;
         let asked = ApplyRequest::from_wire(request.into_inner())?;
         let (queue, answer) = queue();
-        tokio::spawn(stage.apply(asked, queue));
+        let span = info_span!("apply", batch = %asked.batch);
+        tokio::spawn(stage.apply(asked, queue).instrument(span));
         answer
     }
 
@@ -166,7 +168,8 @@ impl SupervisorService for Service {
         let wire::RunRequest { apply, max_steps } = request.into_inner();
         let asked = ApplyRequest::from_wire(apply.unwrap_or_default())?;
         let (queue, answer) = queue();
-        tokio::spawn(stage.run(asked, max_steps, queue));
+        let span = info_span!("run", batch = %asked.batch);
+        tokio::spawn(stage.run(asked, max_steps, queue).instrument(span));
         answer
     }
 
@@ -178,7 +181,8 @@ impl SupervisorService for Service {
         let stage = self.stage(project, &request)?;
         let asked = ChangeStepRequest::from_wire(request.into_inner())?;
         let (queue, answer) = queue();
-        tokio::spawn(stage.change(asked, queue));
+        let span = info_span!("change", change = %asked.change);
+        tokio::spawn(stage.change(asked, queue).instrument(span));
         answer
     }
 
@@ -234,8 +238,9 @@ impl SupervisorService for Service {
             return Ok(Response::new(wire::CancelResponse { stopped: None }));
         };
         // One that another process watches is asked through its directory.
-        off_the_loop(move || project.stop(&home, by)).await?;
-        end_of(&dir).await?;
+        let (asked, at) = (project.clone(), home.clone());
+        off_the_loop(move || asked.stop(&at, by)).await?;
+        project.end_of(&home, &dir).await?;
         Ok(Response::new(wire::CancelResponse { stopped: Some(inflight.into_wire()) }))
     }
 

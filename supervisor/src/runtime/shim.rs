@@ -7,7 +7,8 @@ use std::process;
 use std::sync::Arc;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use super::docker::{Death, Ending, Keeper, Reach};
 
@@ -33,9 +34,8 @@ pub(crate) enum ShimHandle {
 #[derive(Debug)]
 pub(crate) struct Child {
     child: Option<process::Child>,
-    /// Woken by the end of any child, so each shim looks whether it was its own.
-    children: Signals,
-    pidfd: Arc<OwnedFd>,
+    /// Readable once it is gone.
+    end: AsyncFd<Arc<OwnedFd>>,
 }
 
 impl Shim {
@@ -59,26 +59,27 @@ impl Shim {
 
     pub(crate) fn handle(&self) -> ShimHandle {
         match self {
-            Self::Child(child) => ShimHandle::Child(Arc::clone(&child.pidfd)),
+            Self::Child(child) => ShimHandle::Child(Arc::clone(child.end.get_ref())),
             Self::Container(keeper) => ShimHandle::Container(keeper.reach()),
         }
     }
 }
 
 impl Child {
-    /// Starts a shim and keeps an eye on it from before its start.
+    /// Starts a shim and keeps an eye on it.
     pub(super) fn start(launch: impl FnOnce() -> io::Result<process::Child>) -> io::Result<Self> {
-        let children = signal(SignalKind::child())?;
         let child = launch()?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        Ok(Self { child: Some(child), children, pidfd: Arc::new(pidfd) })
+        let end = AsyncFd::with_interest(Arc::new(pidfd), Interest::READABLE)?;
+        Ok(Self { child: Some(child), end })
     }
 
     async fn ended(&mut self) {
         // One that cannot be waited for any more is gone as well.
         while self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
-            if self.children.recv().await.is_none() {
-                return;
+            match self.end.readable().await {
+                Ok(mut woken) => woken.clear_ready(),
+                Err(_) => return,
             }
         }
     }

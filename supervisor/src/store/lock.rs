@@ -133,6 +133,24 @@ fn take_second(path: &Path, note: &Note) -> Result<Result<Named, Option<Note>>, 
     take(path, note, 0o600)
 }
 
+/// Tells whether somebody lives who has the right to run a step here, by the notes alone: to try the lock would be to take
+/// it from whoever comes meanwhile. What cannot be told counts as yes.
+#[must_use]
+pub fn is_held(layout: &Layout, home: &RunHome) -> bool {
+    let run = layout.run(home);
+    names_somebody(&run.step_lock()) || run.trace().is_some_and(|of| names_somebody(&of.lock()))
+}
+
+fn names_somebody(path: &Path) -> bool {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    match File::options().read(true).custom_flags(flags).open(path) {
+        Ok(file) => {
+            read_note(&file).map_or(true, |(note, _)| note.is_none_or(|note| note.is_alive()))
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
 impl Drop for Named {
     /// Removes the file while the lock is held, so that nobody's file but ours is removed. A file that stays behind is
     /// stale and hinders nobody, hence no error.
@@ -240,13 +258,16 @@ impl Note {
 
     /// Our own note under a lock that we just got is one that we could not remove.
     fn is_of_another_live_process(&self) -> bool {
-        self.pid != i64::from(std::process::id())
-            && process::still_runs(&Mark {
-                pid: self.pid,
-                at: Timestamp::parse(&self.at),
-                boot_id: self.boot_id.as_deref(),
-                start_time: self.start_time,
-            })
+        self.pid != i64::from(std::process::id()) && self.is_alive()
+    }
+
+    fn is_alive(&self) -> bool {
+        process::still_runs(&Mark {
+            pid: self.pid,
+            at: Timestamp::parse(&self.at),
+            boot_id: self.boot_id.as_deref(),
+            start_time: self.start_time,
+        })
     }
 }
 

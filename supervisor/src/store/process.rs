@@ -26,15 +26,14 @@ pub(crate) struct Mark<'a> {
     pub(crate) start_time: Option<u64>,
 }
 
-/// Tells whether the process that left this mark still runs. What cannot be told counts as running; one that has ended and
-/// whose parent has not looked (a zombie) does nothing any more.
+/// Tells whether the process that left this mark still runs. What cannot be told counts as running.
 pub(crate) fn still_runs(mark: &Mark<'_>) -> bool {
     let number = i32::try_from(mark.pid).ok().filter(|pid| *pid > 0);
     let Some(pid) = number.and_then(Pid::from_raw) else {
         return false;
     };
     let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH)
-        || field(mark.pid, STATE).is_some_and(|state| state == "Z" || state == "X");
+        || is_zombie(mark.pid);
     let other_boot = mark.boot_id.is_some_and(|then| boot_id().is_some_and(|now| now != then));
     !gone && !other_boot && !number_was_reused(mark)
 }
@@ -51,6 +50,12 @@ fn number_was_reused(mark: &Mark<'_>) -> bool {
         }),
         (None, None) => false,
     }
+}
+
+/// Tells whether nothing is left of a process but its number, which its parent has not taken note of: a parent may never do
+/// so, as the first process of many a container.
+fn is_zombie(pid: i64) -> bool {
+    field(pid, STATE).is_some_and(|state| state == "Z" || state == "X")
 }
 
 /// Returns the id of this boot.
@@ -111,7 +116,7 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = i64::from(child.id());
         let zombie = Mark { pid, ..mark(Clock::System.now()) };
-        while field(pid, STATE).as_deref() != Some("Z") {
+        while !is_zombie(pid) {
             std::thread::yield_now();
         }
         assert!(!still_runs(&zombie));
