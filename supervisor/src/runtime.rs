@@ -23,6 +23,7 @@ pub(crate) use self::docker::DockerError;
 use self::docker::container::{self, Container};
 pub(crate) use self::docker::{Death, Ending};
 pub(crate) use self::shim::{Shim, ShimHandle};
+use crate::descriptors;
 use crate::environment::Environment;
 use crate::event::{EventSink, Notice, NoticeLevel, StepEvent};
 
@@ -118,7 +119,10 @@ pub enum StartError {
 /// Makes a command's directory. Nothing runs yet, and nothing will unless it is started: this comes before the intent, so
 /// that an intent without a directory means that somebody removed it.
 pub(crate) fn prepare(places: &Places, command: Command) -> Result<Prepared, StartError> {
-    let Command { site, request, variables, files } = command;
+    let Command { site, mut request, variables, files } = command;
+    if matches!(site, Site::Local) {
+        request.limits.open_files = descriptors::of_commands();
+    }
     match &site {
         Site::Local | Site::Container(_) => {
             let dir = SpawnDir::create(&places.spawns, &request)?;

@@ -75,7 +75,7 @@ async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
 }
 
 async fn start(place: Place, slot: OwnedSemaphorePermit) -> Result<Placed, Error> {
-    let Place { house, prepared, events, withdrawn, reply_to: _ } = place;
+    let Place { house, prepared, events, withdrawn, .. } = place;
     let line = Line { events: &events, withdrawn: &withdrawn };
     Ok(runtime::start(&house.places()?, *prepared, slot, line).await?)
 }

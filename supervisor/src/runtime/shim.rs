@@ -70,6 +70,10 @@ impl Child {
     pub(super) fn start(launch: impl FnOnce() -> io::Result<process::Child>) -> io::Result<Self> {
         let child = launch()?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe; this descriptor stays open for as long as it is waited for"
+        )]
         let end = AsyncFd::with_interest(Arc::new(pidfd), Interest::READABLE)?;
         Ok(Self { child: Some(child), end })
     }

@@ -23,6 +23,7 @@ const LIMITS: Limits = Limits {
     wall_ms: Some(60_000),
     output_bytes: Some(1 << 20),
     grace_ms: 500,
+    open_files: None,
 };
 
 /// How much is told of what it said.
