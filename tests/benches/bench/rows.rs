@@ -1,5 +1,6 @@
 //! What is measured: one function a row.
 
+mod containers;
 mod flood;
 mod supervisor;
 
@@ -25,7 +26,7 @@ pub(crate) struct Row {
 }
 
 /// The table.
-pub(crate) const ROWS: [Row; 16] = [
+pub(crate) const ROWS: [Row; 20] = [
     Row { name: "status, 3 changes", measure: |world| status(world, 3, 0, 5, 12.0) },
     Row {
         name: "status, 1,000 changes",
@@ -44,6 +45,10 @@ pub(crate) const ROWS: [Row; 16] = [
     Row { name: "flood of events", measure: flood::events },
     Row { name: "latency", measure: latency },
     Row { name: "stop", measure: stop },
+    Row { name: "containers, first byte", measure: containers::first_byte },
+    Row { name: "containers, throughput", measure: containers::throughput },
+    Row { name: "containers, cancel", measure: containers::cancel },
+    Row { name: "containers, fifty", measure: containers::fifty },
     Row { name: "supervisor, idle", measure: supervisor::idle },
     Row { name: "supervisor, a call", measure: supervisor::calls },
     Row { name: "supervisor, 10,000 batches", measure: supervisor::crowd::batches },

@@ -30,6 +30,27 @@ fn ratchet_reports_from_an_image_with_nothing_in_it() {
     world.assert_clean();
 }
 
+// B-R03
+#[test]
+fn a_step_of_this_machine_needs_neither_engine_nor_image() {
+    let world = World::with(Place::Local, &["image: no-such-image", "dockerPidsLimit: 1"]);
+    let call = world.env.ratchet(["batch", "apply"]).agent(HONEST);
+    let step = call.var("DOCKER_HOST", "unix:///nowhere").json();
+    assert_eq!(step["state"], "advanced", "{step:#}");
+    assert!(world.outcomes()[0].get("image").is_none(), "{:#?}", world.outcomes());
+}
+
+// B-R06
+#[test]
+fn without_a_setting_the_image_is_the_default_one() {
+    let world = World::with(Place::Local, &["locus: docker", "dockerPull: never"]);
+    let finished = world.env.ratchet(["batch", "apply"]).agent("true").run();
+    if finished.code == Some(1) {
+        assert!(finished.stderr().contains("python:3.12"), "{finished}");
+    }
+}
+
+// B-R08
 #[test]
 fn ratchet_reports_from_busybox_and_from_debian_also_for_a_user_whom_the_image_does_not_know() {
     for image in ["image: ratchet-test:busybox", "image: ratchet-test:debian"] {
