@@ -62,8 +62,9 @@ impl Host {
         }
     }
 
-    /// Starts one, if there is to be one and none lives. It may not listen yet.
-    pub(super) fn start(&mut self, dice: &mut Dice) {
+    /// Starts one, if there is to be one and none lives. It may not listen yet. `flaw`, a variable and its value, is for what
+    /// it goes on with, not for what callers ask it.
+    pub(super) fn start(&mut self, dice: &mut Dice, flaw: Option<(&str, &str)>) {
         self.settle();
         if self.door == Door::Embedded || self.living.is_some() {
             return;
@@ -72,6 +73,7 @@ impl Host {
         let leave = dice.weighed(&[(3, "leave"), (1, "drain")]);
         let call = Call::new(Path::new(self.program), Path::new("/"), self.variables.clone())
             .args(["supervisor", "run", "--capacity", &capacity, "--on-signal", leave]);
+        let call = flaw.into_iter().fold(call, |call, (name, value)| call.var(name, value));
         self.started += 1;
         self.living = Some(Living { call: call.start(), halted: false, doomed: false });
     }
@@ -86,6 +88,13 @@ impl Host {
             _ => living.doomed = true,
         }
         true
+    }
+
+    /// Notes that it is asked to end by a command; `false` if none lives.
+    pub(super) fn is_asked_to_end(&mut self) -> bool {
+        self.settle();
+        self.living.iter_mut().for_each(|living| living.doomed = true);
+        self.living.is_some()
     }
 
     /// Has it go on, if it is held.
