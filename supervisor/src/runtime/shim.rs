@@ -27,7 +27,7 @@ impl Shim {
     pub(super) fn start(launch: impl FnOnce() -> io::Result<Child>) -> io::Result<Self> {
         let child = launch()?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        let end = AsyncFd::with_interest(Arc::new(pidfd), Interest::READABLE)?;
+        let end = AsyncFd::register_with_interest(Arc::new(pidfd), Interest::READABLE)?;
         Ok(Self { child: Some(child), end })
     }
 
