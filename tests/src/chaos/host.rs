@@ -168,3 +168,15 @@ pub(super) fn has_panicked(told: &str) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_panic_that_nobody_asked_for_is_one() {
+        assert!(has_panicked("fine\nthread 'x' panicked at a.rs:1:2:\nno way\n"));
+        assert!(!has_panicked("thread 'x' panicked at a.rs:1:2:\na test asks for a panic\n"));
+        assert!(!has_panicked("all is well\n"));
+    }
+}
