@@ -16,6 +16,7 @@ pub mod client;
 pub mod daemon;
 
 mod actor;
+mod descriptors;
 mod door;
 pub mod grpc;
 mod house;

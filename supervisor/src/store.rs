@@ -18,7 +18,7 @@ pub mod layout;
 pub mod limits;
 pub mod lock;
 pub mod manifest;
-pub(crate) mod os_lock;
+pub mod os_lock;
 mod process;
 pub mod run_state;
 pub mod secret;
