@@ -27,7 +27,11 @@ impl Shim {
     pub(super) fn start(launch: impl FnOnce() -> io::Result<Child>) -> io::Result<Self> {
         let child = launch()?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        let end = AsyncFd::register_with_interest(Arc::new(pidfd), Interest::READABLE)?;
+        #[expect(
+            deprecated,
+            reason = "sound for a descriptor that is owned; its successor is unsafe"
+        )]
+        let end = AsyncFd::with_interest(Arc::new(pidfd), Interest::READABLE)?;
         Ok(Self { child: Some(child), end })
     }
 
