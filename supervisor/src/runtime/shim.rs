@@ -72,7 +72,7 @@ impl Child {
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
         #[expect(
             deprecated,
-            reason = "its successor is unsafe; this descriptor stays open for as long as it is waited for"
+            reason = "sound for a descriptor that is owned; its successor is unsafe"
         )]
         let end = AsyncFd::with_interest(Arc::new(pidfd), Interest::READABLE)?;
         Ok(Self { child: Some(child), end })

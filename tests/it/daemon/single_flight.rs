@@ -1,6 +1,8 @@
 //! One step at a time for one batch, whoever runs it: an embedded ratchet, the supervisor, the original tool; also when the
 //! agent has cleaned the run folder away under its own step.
 
+#![expect(clippy::unwrap_used, reason = "all of this is a test's")]
+
 use std::process::{Child, Command, Stdio};
 
 use ratchet_tests::{Action, Running, Script, TestEnv, wait};

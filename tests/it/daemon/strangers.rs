@@ -1,6 +1,8 @@
 //! Who must not come in, and who comes in and behaves badly: other users, half-open clients, garbage, requests of any size.
 //! Root is needed to be somebody else.
 
+#![expect(clippy::unwrap_used, reason = "all of this is a test's")]
+
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;

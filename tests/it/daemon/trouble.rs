@@ -1,13 +1,16 @@
 //! What may go wrong around a supervisor: files that are damaged, disks that are full, projects that are gone. Each time
 //! the error says what and what next, and the supervisor stays up.
 
+#![expect(clippy::unwrap_used, reason = "all of this is a test's")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use ratchet_proto::status::from_status;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_supervisor::grpc::service::Ending;
-use ratchet_tests::{Action, Script, TestEnv, wait};
+use ratchet_tests::{Action, Call, Script, TestEnv, wait};
 use tokio::task::JoinHandle;
 use tonic::{Code, Status};
 
@@ -218,4 +221,47 @@ fn a_state_folder_that_is_full_begins_no_step_and_says_so() {
         let told = applied(&mut client, apply(project(&env, &agent), "shop")).await.unwrap();
         assert_eq!(told.state(), wire::StepState::Advanced);
     });
+}
+
+#[test]
+fn a_clock_that_was_set_back_changes_nothing() {
+    let env = shop();
+    let entry =
+        r#"{"at":"2999-01-01T00:00:00.000Z","change":"add-api","kind":"status","message":"hm"}"#;
+    env.write(".ratchet/batches/shop/run/journal.jsonl", format!("{entry}\n"));
+    let state = env.base().join("state/ratchet");
+    std::fs::create_dir_all(state.join("spawns")).unwrap();
+    // What a ratchet of next century has left.
+    let swept = std::fs::File::create(state.join("spawns/.swept")).unwrap();
+    swept.set_modified(std::time::SystemTime::now() + Duration::from_secs(3_000_000_000)).unwrap();
+    let hosted = Hosted::start(&env, 1);
+    let agent = env.agent(&Script::honest());
+    hosted.call(async {
+        let mut client = connect(&env).await;
+        for _ in 0..3 {
+            let told = applied(&mut client, apply(project(&env, &agent), "shop")).await.unwrap();
+            assert_eq!(told.state(), wire::StepState::Advanced);
+        }
+    });
+    let now = std::time::SystemTime::now();
+    let last = state.join("spawns/.swept").metadata().unwrap().modified().unwrap();
+    assert!(last <= now + Duration::from_secs(60), "it is swept by this clock again");
+}
+
+#[test]
+fn a_report_that_has_to_wait_says_for_whom_and_is_recorded_when_it_can_be() {
+    let env = shop();
+    env.write(".ratchet/batches/shop/run/journal.lock", "");
+    let held = std::fs::File::open(env.path(".ratchet/batches/shop/run/journal.lock")).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let line = "ratchet batch report --change add-api --status waiting 2> said";
+    let report = Call::new(Path::new("/bin/sh"), &env.root(), env.variables()).args(["-c", line]);
+    let report = report.start();
+    let by = format!("journal.lock, held by process {} (", std::process::id());
+    wait::until("the wait to be told", || {
+        std::fs::read_to_string(env.path("said")).is_ok_and(|said| said.contains(&by))
+    });
+    drop(held);
+    report.wait().assert_code(0);
+    assert_eq!(env.journaled("shop", "add-api", "status").len(), 1);
 }

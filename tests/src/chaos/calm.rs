@@ -51,6 +51,7 @@ impl Calm<'_> {
 
     /// Whoever hangs is stopped as a person would do it. Commands that wait for such an agent end by that.
     fn end_the_storm(&mut self) -> Result<()> {
+        self.host.make_sure();
         self.cancel()?;
         // A run goes on with its next step, which may hang too.
         let mut looks = 0;

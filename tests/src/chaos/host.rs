@@ -41,8 +41,10 @@ pub(super) struct Host {
 struct Living {
     call: Running,
     halted: bool,
-    /// It was asked to end, or killed.
+    /// It got a signal to end by.
     doomed: bool,
+    /// A command was to ask it to end, and may have died before it did.
+    asked: bool,
 }
 
 impl Host {
@@ -75,7 +77,8 @@ impl Host {
             .args(["supervisor", "run", "--capacity", &capacity, "--on-signal", leave]);
         let call = flaw.into_iter().fold(call, |call, (name, value)| call.var(name, value));
         self.started += 1;
-        self.living = Some(Living { call: call.start(), halted: false, doomed: false });
+        self.living =
+            Some(Living { call: call.start(), halted: false, doomed: false, asked: false });
     }
 
     /// Sends it a signal; `false` if none lives.
@@ -93,7 +96,7 @@ impl Host {
     /// Notes that it is asked to end by a command; `false` if none lives.
     pub(super) fn is_asked_to_end(&mut self) -> bool {
         self.settle();
-        self.living.iter_mut().for_each(|living| living.doomed = true);
+        self.living.iter_mut().for_each(|living| living.asked = true);
         self.living.is_some()
     }
 
@@ -123,6 +126,13 @@ impl Host {
             if has_panicked(&finished.stderr()) {
                 self.outrages.push(format!("a supervisor panicked:\n{}", finished.stderr()));
             }
+        }
+    }
+
+    /// Leaves nobody in doubt whether it is to end.
+    pub(super) fn make_sure(&mut self) {
+        if self.living.as_ref().is_some_and(|living| living.asked && !living.doomed) {
+            self.signal(Signal::TERM);
         }
     }
 
@@ -167,4 +177,16 @@ pub(super) fn has_panicked(told: &str) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_panic_that_nobody_asked_for_is_one() {
+        assert!(has_panicked("fine\nthread 'x' panicked at a.rs:1:2:\nno way\n"));
+        assert!(!has_panicked("thread 'x' panicked at a.rs:1:2:\na test asks for a panic\n"));
+        assert!(!has_panicked("all is well\n"));
+    }
 }
