@@ -22,8 +22,11 @@ use crate::store::manifest::{self, ReadError};
 use crate::store::{change, settings, snapshot};
 
 mod archive;
+mod changes;
 mod create;
+pub mod guidance;
 mod list;
+pub mod planning;
 mod report;
 pub mod spawns;
 mod validate;
@@ -34,11 +37,12 @@ mod waiting;
 mod tests;
 
 pub use archive::{Archived, ArchivedBatch, FeatureChanges, unfinished};
+pub use changes::{CreatedChange, ListedChange, ListedSpec, NewChange, Order, WorkState};
 pub use create::{CreatedBatch, SCAFFOLD};
 pub use list::{InvalidRow, ListRow, ListedBatch};
 pub use report::{Invalidated, Report, Reported};
 pub use spawns::LoggedStep;
-pub use validate::{ValidatedBatch, ValidationIssue};
+pub use validate::{Found, Scope, Strictness, Subject, Validated, ValidationIssue};
 
 /// A project: its place, the environment of this invocation, and the clock.
 #[derive(Debug, Clone)]

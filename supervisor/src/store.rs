@@ -18,12 +18,16 @@ pub mod layout;
 pub mod limits;
 pub mod lock;
 pub mod manifest;
+pub mod metadata;
 pub(crate) mod os_lock;
+pub mod outputs;
 mod process;
 pub mod run_state;
 pub mod settings;
 pub mod snapshot;
+pub mod standards;
 pub mod usage;
+pub mod workflow;
 
 #[cfg(test)]
 mod testing;

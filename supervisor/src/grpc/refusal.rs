@@ -123,6 +123,7 @@ fn grpc_code(error: &Error) -> Code {
         | Error::Verb(_)
         | Error::Follow(_)
         | Error::NoHome
-        | Error::NoWorkingDirectory { .. } => Code::FailedPrecondition,
+        | Error::NoWorkingDirectory { .. }
+        | Error::Planning(_) => Code::FailedPrecondition,
     }
 }

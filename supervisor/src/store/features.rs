@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use ratchet_engine::feature;
+use ratchet_engine::level::Level;
 
 use super::file::{self, Doing, FileError, Limit, Of as _, folder_of, sync_folder};
 use super::layout::{ChangeDir, Layout};
@@ -52,6 +53,22 @@ pub(crate) fn plan(layout: &Layout, change: &ChangeDir) -> Result<Promotion, Fil
     Ok(promotion)
 }
 
+/// Lists the features that are in the store, by their paths in it, sorted. Links are not gone into.
+pub(crate) fn stored(layout: &Layout) -> Result<Vec<PathBuf>, FileError> {
+    let mut files = Vec::new();
+    collect(&layout.features(), Path::new(""), &mut files, &mut Vec::new())?;
+    files.sort();
+    Ok(files)
+}
+
+/// Lists the features of a change, by their paths below its `features`, sorted. Links are not gone into.
+pub(crate) fn of_change(change: &ChangeDir) -> Result<Vec<PathBuf>, FileError> {
+    let mut files = Vec::new();
+    collect(&change.features(), Path::new(""), &mut files, &mut Vec::new())?;
+    files.sort();
+    Ok(files)
+}
+
 /// Does it: copies first, deletions after.
 pub(crate) fn carry_out(layout: &Layout, promotion: &Promotion) -> Result<(), FileError> {
     for (path, bytes) in &promotion.writes {
@@ -74,7 +91,8 @@ impl Promotion {
         let source = change.features().join(&path);
         let Some(new) = file::read_if_there(&source, Limit::TEXT)? else { return Ok(()) };
         let faults = feature::check(&String::from_utf8_lossy(&new));
-        let told = faults.iter().map(|fault| format!("features/{}: {fault}", path.display()));
+        let errors = faults.iter().filter(|fault| fault.flaw.level() == Level::Error);
+        let told = errors.map(|fault| format!("features/{}: {fault}", path.display()));
         self.problems.extend(told);
         match self.look_at_target(layout, &path) {
             Target::Problem => return Ok(()),

@@ -70,6 +70,36 @@ impl Layout {
         self.ratchet().join("standards")
     }
 
+    /// Returns `.ratchet/schemas`, the project's own workflows.
+    #[must_use]
+    pub fn schemas(&self) -> PathBuf {
+        self.ratchet().join("schemas")
+    }
+
+    /// Returns `.ratchet/evals`.
+    #[must_use]
+    pub fn evals(&self) -> PathBuf {
+        self.ratchet().join("evals")
+    }
+
+    /// Returns `.ratchet/evals/invariants.yaml`.
+    #[must_use]
+    pub fn invariants(&self) -> PathBuf {
+        self.evals().join("invariants.yaml")
+    }
+
+    /// Returns the project's `.gitignore`.
+    #[must_use]
+    pub fn gitignore(&self) -> PathBuf {
+        self.root.join(".gitignore")
+    }
+
+    /// Returns the links of a capability's features to standards; of the store's own if it is the empty text.
+    #[must_use]
+    pub fn links(&self, capability: &str) -> PathBuf {
+        self.features().join(capability).join(".ratchet.yaml")
+    }
+
     /// Returns `.ratchet/changes`.
     #[must_use]
     pub fn changes(&self) -> PathBuf {
@@ -170,6 +200,18 @@ impl ChangeDir {
         self.features().join(".deleted")
     }
 
+    /// Returns `README.md`.
+    #[must_use]
+    pub fn readme(&self) -> PathBuf {
+        self.dir.join("README.md")
+    }
+
+    /// Returns the folder of what an implementer may read: copies without what is held back.
+    #[must_use]
+    pub fn apply_context(&self) -> PathBuf {
+        self.dir.join(".apply-context")
+    }
+
     /// Returns the change's `.ratchet.yaml`.
     #[must_use]
     pub fn metadata(&self) -> PathBuf {
@@ -251,6 +293,12 @@ impl RunDir {
 #[must_use]
 pub fn user_config(environment: &Environment) -> Option<PathBuf> {
     Some(environment.config_home()?.join("ratchet/config.json"))
+}
+
+/// Returns the user's own workflows, unless the user has no home.
+#[must_use]
+pub fn user_schemas(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.data_home()?.join("ratchet/schemas"))
 }
 
 /// Returns the socket at which a supervisor of this user is looked for, unless the user has no home.
