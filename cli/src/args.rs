@@ -5,7 +5,9 @@
 
 pub(crate) mod batch;
 pub(crate) mod change;
+pub(crate) mod duration;
 mod help;
+pub(crate) mod supervisor;
 
 use std::path::PathBuf;
 
@@ -59,6 +61,12 @@ Examples:
     /// Write the man pages into a folder
     #[command(hide = true)]
     Man(Man),
+
+    /// Run one owner for all batches, so that steps outlive terminals; ask it, stop it
+    ///
+    /// Nothing needs it: without a supervisor every command runs its step itself.
+    #[command(subcommand, after_long_help = supervisor::EXAMPLES)]
+    Supervisor(supervisor::Supervisor),
 
     /// Have one agent propose a change: its features and its plan
     #[command(after_long_help = change::PROPOSE_EXAMPLES)]

@@ -8,6 +8,7 @@ mod completions;
 mod man;
 mod report;
 mod stage;
+pub(crate) mod supervisor;
 mod template;
 mod validate;
 mod watching;
@@ -34,6 +35,7 @@ pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
         Command::Template(args) => template::run(args, ui),
         Command::Completions(args) => completions::run(args, ui),
         Command::Man(args) => man::run(args),
+        Command::Supervisor(verb) => supervisor::run(verb, ui),
         Command::Propose(args) => change::propose(args, ui),
         Command::Apply(args) => change::apply(args, ui),
         Command::Verify(args) => change::verify(args, ui),

@@ -2,6 +2,7 @@
 //!
 //! Errors arrive as values; this is where their chain becomes text. The first line always begins `Error: `.
 
+use std::borrow::Cow;
 use std::error::Error;
 
 use crate::render::page::{Page, Tone};
@@ -12,13 +13,19 @@ pub(crate) struct Failure {
     what: String,
     why: Vec<String>,
     help: Option<String>,
-    code: Option<&'static str>,
+    code: Option<Cow<'static, str>>,
 }
 
 impl Failure {
     /// Makes a failure from its one sentence.
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), why: Vec::new(), help: None, code: None }
+    }
+
+    /// Adds a cause below those that are there.
+    pub(crate) fn because(mut self, why: impl Into<String>) -> Self {
+        self.why.push(why.into());
+        self
     }
 
     /// Says what to type next.
@@ -28,8 +35,8 @@ impl Failure {
     }
 
     /// Names the page in `docs/errors/`.
-    pub(crate) fn code(mut self, code: &'static str) -> Self {
-        self.code = Some(code);
+    pub(crate) fn code(mut self, code: impl Into<Cow<'static, str>>) -> Self {
+        self.code = Some(code.into());
         self
     }
 
@@ -59,8 +66,8 @@ impl Failure {
     }
 
     /// Returns the name of its page in `docs/errors/`.
-    pub(crate) fn page(&self) -> Option<&'static str> {
-        self.code
+    pub(crate) fn page(&self) -> Option<&str> {
+        self.code.as_deref()
     }
 
     /// Writes the failure down.
@@ -72,7 +79,7 @@ impl Failure {
         for (index, line) in self.help.iter().flat_map(|help| help.lines()).enumerate() {
             page.tone(Tone::Dim, if index == 0 { "  help: " } else { "        " }).put(line).end();
         }
-        if let Some(code) = self.code {
+        if let Some(code) = &self.code {
             page.tone(Tone::Dim, format_args!("  code: {code}")).end();
         }
     }

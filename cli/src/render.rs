@@ -8,5 +8,6 @@ pub(crate) mod page;
 pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod step;
+pub(crate) mod supervisor;
 pub(crate) mod usage;
 pub(crate) mod view;

@@ -1,10 +1,16 @@
 //! Asking a supervisor that is another process. What it answers, and refuses, is what the supervisor in this process would.
 //!
-//! How a supervisor is found, and what is done if there is none, is the caller's business.
+//! [`place`] says where one is; what is done if there is none is the caller's business.
 
-use std::path::PathBuf;
+pub mod about;
+pub mod ending;
+pub mod place;
 
-use ratchet_engine::name::StepKey;
+use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
+
+use ratchet_engine::name::{SpawnId, StepKey};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
 use ratchet_proto::status::{from_status, mark};
@@ -19,39 +25,44 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
 
+use self::place::{Place, PlaceError, Wanted};
 use crate::event::{EventSink, StepEvent};
-use crate::grpc::convert::request::{Said, project_to_wire};
+use crate::grpc::convert::request::{Halting, Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
 use crate::project::{Project, Report};
-use crate::request::{ApplyRequest, ChangeStepRequest};
+use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
 use crate::store::layout::RunHome;
 
-/// Where a supervisor is.
-#[derive(Debug, Clone)]
-pub enum Place {
-    /// A socket on this machine. Calls carry the caller's environment.
-    Socket(PathBuf),
-    /// Somewhere else, over TLS.
-    Remote {
-        /// Such as `https://build.example:7430`.
-        uri: String,
-        /// Who may call.
-        token: SecretString,
-        /// The PEM of the certificates to trust instead of the system's.
-        ca: Option<Vec<u8>>,
-    },
-}
+/// How long a supervisor may take to say a first word.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a connection may be silent before the other side is asked, and how long it may take to say that it is there.
+const STILL_THERE: Duration = Duration::from_secs(30);
 
 /// A connection. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
 pub struct Client {
     service: SupervisorServiceClient<InterceptedService<Channel, Mark>>,
+    channel: Channel,
+    mark: Mark,
     same_machine: SameMachine,
+}
+
+/// A step that was stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// Its spawn.
+    pub spawn: SpawnId,
+    /// Whose step it was.
+    pub key: StepKey,
 }
 
 /// Why a supervisor did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum ClientError {
+    /// It cannot be told which one is wanted.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// Nothing answers there.
     #[error("no supervisor answers at {place}")]
     Unreachable {
@@ -59,6 +70,12 @@ pub enum ClientError {
         place: String,
         /// What the system says.
         source: tonic::transport::Error,
+    },
+    /// Something is there and says nothing.
+    #[error("the supervisor at {place} does not answer")]
+    Silent {
+        /// The socket or the address.
+        place: String,
     },
     /// It refused; the error is its own.
     #[error("{0}")]
@@ -99,14 +116,34 @@ impl Interceptor for Mark {
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to the supervisor that the caller's environment names, or that answers at this user's socket; `None` if the
+    /// caller is to do without. A project whose path is no text is worked on in the caller's own process.
     ///
     /// # Errors
-    /// [`ClientError::Unreachable`].
+    /// [`ClientError::Place`], and [`ClientError::Unreachable`] for one that is named, or that is there and refuses.
+    pub async fn find(project: &Project) -> Result<Option<Self>, ClientError> {
+        match Wanted::of(project.environment())? {
+            Wanted::Embedded => Ok(None),
+            Wanted::IfThere(_) if project.root().to_str().is_none() => Ok(None),
+            Wanted::At(place) => Self::connect(&place).await.map(Some),
+            // Without a socket nothing of a client is set up.
+            Wanted::IfThere(socket) if socket.symlink_metadata().is_err() => Ok(None),
+            Wanted::IfThere(socket) => match Self::connect(&Place::Socket(socket)).await {
+                Err(error) if error.is_nobody() => Ok(None),
+                connected => connected.map(Some),
+            },
+        }
+    }
+
+    /// Connects, and sees that whoever is there answers in this version's words.
+    ///
+    /// # Errors
+    /// [`ClientError`].
     pub async fn connect(place: &Place) -> Result<Self, ClientError> {
-        let (name, token, same_machine) = match place {
-            Place::Socket(path) => (format!("unix:{}", path.display()), None, SameMachine::Yes),
-            Place::Remote { uri, token, .. } => (uri.clone(), Some(token.clone()), SameMachine::No),
+        let name = place.name();
+        let (token, same_machine) = match place {
+            Place::Socket(_) => (None, SameMachine::Yes),
+            Place::Remote { token, .. } => (Some(token.clone()), SameMachine::No),
         };
         let unreachable = |source| ClientError::Unreachable { place: name.clone(), source };
         let mut endpoint = Endpoint::from_shared(name.clone()).map_err(unreachable)?;
@@ -117,9 +154,18 @@ impl Client {
             }
             endpoint = endpoint.tls_config(tls).map_err(unreachable)?;
         }
+        let endpoint = endpoint
+            .connect_timeout(PATIENCE)
+            .http2_keep_alive_interval(STILL_THERE)
+            .keep_alive_timeout(STILL_THERE);
         let channel = endpoint.connect().await.map_err(unreachable)?;
-        let service = SupervisorServiceClient::with_interceptor(channel, Mark { token });
-        Ok(Self { service, same_machine })
+        let mark = Mark { token };
+        let service = SupervisorServiceClient::with_interceptor(channel.clone(), mark.clone());
+        let mut client = Self { service, channel, mark, same_machine };
+        match tokio::time::timeout(PATIENCE, client.info()).await {
+            Ok(answered) => answered.map(|_| client),
+            Err(_) => Err(ClientError::Silent { place: name }),
+        }
     }
 
     /// As [`crate::Supervisor::apply`].
@@ -183,6 +229,25 @@ impl Client {
         Ok(self.service.report(message).await.map_err(refused)?.into_inner())
     }
 
+    /// Stops the step that runs, or waits for room, in a run home, and returns when everything it started is gone. `None`:
+    /// nothing ran.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn cancel(
+        &mut self,
+        project: &Project,
+        home: RunHome,
+        by: StopReason,
+    ) -> Result<Option<Stopped>, ClientError> {
+        let message = Halting { home, by }.into_wire(self.project(project)?);
+        let stopped = self.service.cancel(message).await.map_err(refused)?.into_inner().stopped;
+        let Some(running) = stopped else { return Ok(None) };
+        let spawn = SpawnId::parse(&running.spawn)
+            .map_err(|error| Malformed::new(format!("a spawn's id: {error}")))?;
+        Ok(Some(Stopped { spawn, key: StepKey::from_text(&running.key) }))
+    }
+
     /// Asks what answers there.
     ///
     /// # Errors
@@ -194,6 +259,71 @@ impl Client {
     fn project(&self, project: &Project) -> Result<wire::Project, Malformed> {
         let environment = (self.same_machine == SameMachine::Yes).then_some(project.environment());
         project_to_wire(project, environment)
+    }
+}
+
+impl ClientError {
+    /// Says whether nobody listens there: a socket is gone, or its supervisor is.
+    #[must_use]
+    pub fn is_nobody(&self) -> bool {
+        let Self::Unreachable { source, .. } = self else { return false };
+        let mut cause = std::error::Error::source(source);
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                let kind = error.kind();
+                return matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+            }
+            cause = error.source();
+        }
+        false
+    }
+
+    /// Returns a name that never changes: the page in `docs/errors/`.
+    #[must_use]
+    pub fn code(&self) -> Cow<'static, str> {
+        match self {
+            Self::Place(_) => "bad-supervisor".into(),
+            Self::Unreachable { .. } | Self::Silent { .. } => "supervisor-unreachable".into(),
+            Self::Refused(detail) => detail.code.clone().into(),
+            Self::Cut(_) => "supervisor-lost".into(),
+            Self::Malformed(_) => "protocol-mismatch".into(),
+        }
+    }
+
+    /// Says what to type next.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Place(error) => error.help(),
+            Self::Unreachable { .. } => {
+                "start it with 'ratchet supervisor run', or do without: RATCHET_SUPERVISOR=embedded"
+                    .to_owned()
+            }
+            Self::Silent { .. } => {
+                "look at it with 'ratchet supervisor status' and its log; RATCHET_SUPERVISOR=embedded does without".to_owned()
+            }
+            Self::Refused(detail) => return detail.help.clone(),
+            Self::Cut(_) => "run the same command again: what was begun goes on, and is found".to_owned(),
+            Self::Malformed(_) => "update the older of the two, then restart the supervisor: 'ratchet supervisor stop'; \
+                 RATCHET_SUPERVISOR=embedded does without"
+                .to_owned(),
+        };
+        Some(help)
+    }
+
+    /// Lists why, the nearest cause first, as far as it helps a person.
+    #[must_use]
+    pub fn causes(&self) -> Vec<String> {
+        if let Self::Refused(detail) = self {
+            return detail.causes.clone();
+        }
+        let mut causes = Vec::new();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            causes.push(error.to_string());
+            cause = error.source();
+        }
+        causes
     }
 }
 

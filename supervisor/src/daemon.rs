@@ -3,6 +3,7 @@
 //! The order of an end: no new steps; running steps are waited for, or left to their shims; streams are told; connections
 //! are closed. Nothing here wakes up unless somebody calls, a step does something, or systemd asks for a sign of life.
 
+pub mod files;
 pub mod registry;
 mod systemd;
 
@@ -78,6 +79,7 @@ pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     let on_signal = options.on_signal;
     let running = start(options).await?;
     systemd.ready();
+    running.say_where();
     let mut asked = running.service.asked_to_end.subscribe();
     let ending = tokio::select! {
         _ = terminate.recv() => on_signal,
@@ -88,6 +90,8 @@ pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
         }
     };
     systemd.stopping();
+    let steps = running.service.supervisor.active().len();
+    tracing::info!(steps, ?ending, "stopping: no step begins any more");
     tokio::select! {
         () = running.end(ending) => {}
         // A second signal waits for nothing; the shims go on.
@@ -95,6 +99,7 @@ pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
         _ = interrupt.recv() => {}
         () = systemd.keep_telling() => {}
     }
+    tracing::info!("stopped");
     Ok(())
 }
 
@@ -159,6 +164,16 @@ pub async fn start(options: DaemonOptions) -> Result<Running, DaemonError> {
 }
 
 impl Running {
+    fn say_where(&self) {
+        tracing::info!(
+            pid = std::process::id(),
+            capacity = self.service.supervisor.options().local_capacity,
+            version = env!("CARGO_PKG_VERSION"),
+            "listening at {}; end it with 'ratchet supervisor stop'",
+            self.service.listeners.join(" and ")
+        );
+    }
+
     /// Ends in order.
     pub async fn end(mut self, ending: Ending) {
         self.service.supervisor.close();

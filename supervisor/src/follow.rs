@@ -5,8 +5,8 @@ use ratchet_spawn::{
 };
 use thiserror::Error;
 
-use crate::error::Error;
-use crate::event::{EventSink, Origin, Started, StepEvent, Stream};
+use crate::error::{Error, with_causes};
+use crate::event::{EventSink, Notice, NoticeLevel, Origin, Started, StepEvent, Stream};
 use crate::store::inflight::Inflight;
 
 /// Where to begin.
@@ -52,14 +52,13 @@ pub async fn follow(
     // A listener that has gone away ends the looking on.
     let mut listening = events.send(StepEvent::Started(started(step))).await.is_ok();
     while listening {
-        match attachment.next().await.map_err(FollowError::Attach)? {
-            Event::Frame(frame) => {
-                listening = events.send(StepEvent::output(frame)).await.is_ok();
-            }
-            Event::Ended(_) | Event::Lost(_) | Event::Abandoned => {
-                listening = false;
-            }
-        }
+        let event = match attachment.next().await {
+            Ok(Event::Frame(frame)) => StepEvent::output(frame),
+            Ok(Event::Ended(_) | Event::Lost(_) | Event::Abandoned) => return Ok(()),
+            Err(AttachError::Spool(error)) => StepEvent::Notice(unreadable(&error)),
+            Err(error @ AttachError::Watch(_)) => return Err(FollowError::Attach(error).into()),
+        };
+        listening = events.send(event).await.is_ok();
     }
     Ok(())
 }
@@ -69,11 +68,14 @@ pub async fn follow(
 /// # Errors
 /// [`FollowError`].
 pub async fn end_of(dir: &SpawnDir) -> Result<(), Error> {
-    let mut attachment = attach(dir, Start::Now)?;
+    // What it printed is of no interest, and reading it may fail.
+    let mut attachment =
+        Attachment::open(dir, Position::from_offset(u64::MAX)).map_err(FollowError::Attach)?;
     loop {
-        match attachment.next().await.map_err(FollowError::Attach)? {
-            Event::Frame(_) => {}
-            Event::Ended(_) | Event::Lost(_) | Event::Abandoned => return Ok(()),
+        match attachment.next().await {
+            Ok(Event::Frame(_)) | Err(AttachError::Spool(_)) => {}
+            Ok(Event::Ended(_) | Event::Lost(_) | Event::Abandoned) => return Ok(()),
+            Err(error @ AttachError::Watch(_)) => return Err(FollowError::Attach(error).into()),
         }
     }
 }
@@ -85,6 +87,12 @@ pub async fn end_of(dir: &SpawnDir) -> Result<(), Error> {
 pub fn stored(dir: &SpawnDir) -> Result<impl Iterator<Item = Result<Stored, Error>>, Error> {
     let frames = Frames::open(dir, Position::START).map_err(FollowError::Spool)?;
     Ok(frames.map(|frame| Ok(Stored::of(frame.map_err(FollowError::Spool)?))))
+}
+
+/// Says that output is lost to whoever looks on. The step goes on.
+pub(crate) fn unreadable(error: &SpoolError) -> Notice {
+    let text = format!("its further output cannot be shown: {}", with_causes(error));
+    Notice { level: NoticeLevel::Warning, text }
 }
 
 /// Says what runs, to somebody who did not start it.

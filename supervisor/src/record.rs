@@ -131,6 +131,7 @@ fn conclude_step(
         .iter()
         .cloned()
         .chain(seen.notes)
+        .chain(seen.unread)
         .chain(hint)
         .chain(unstamped)
         .chain(forgotten);
@@ -190,7 +191,10 @@ fn conclude_proof(
         Some(finding) => finding,
         None => Matcher::new(&task.proving.proof.pass).finish(&seen.end),
     };
-    let record = finding.record(&task.proving.phase, task.policy);
+    let mut record = finding.record(&task.proving.phase, task.policy);
+    if let Some(unread) = &seen.unread {
+        record.detail = format!("{} ({unread})", record.detail);
+    }
     if is_cut_short(&seen.end) {
         // Somebody stopped it, or nobody knows how it ended: that is no verdict, so it runs again.
         forget(house, home, inflight)?;

@@ -85,8 +85,6 @@ pub enum StopReason {
     Cancel,
     /// The agent printed its final event and did not exit.
     Linger,
-    /// The files of its spawn cannot be used any more.
-    Damage,
 }
 
 impl StopReason {
@@ -103,7 +101,6 @@ impl StopReason {
             Self::Terminate => "SIGTERM",
             Self::Cancel => "cancel",
             Self::Linger => "linger",
-            Self::Damage => "damage",
         }
     }
 }

@@ -23,6 +23,7 @@ pub(crate) mod os_lock;
 pub mod outputs;
 mod process;
 pub mod run_state;
+pub mod secret;
 pub mod settings;
 pub mod snapshot;
 pub mod standards;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use ratchet_engine::outcome::SessionEnd;
 use ratchet_engine::proof::{Finding, Matcher};
 use ratchet_spawn::{
-    Attachment, End, Event, ExitRecord, Frame, Leader, Lost, SpawnDir, Standing, TimeLimit,
-    signal_name,
+    AttachError, Attachment, End, Event, ExitRecord, Frame, Frames, Leader, Lost, Position,
+    SpawnDir, Standing, TimeLimit, signal_name,
 };
 use tokio::time::Sleep;
 
@@ -39,6 +39,8 @@ pub(crate) struct Seen {
     pub(crate) finding: Option<Finding>,
     /// What else is worth knowing.
     pub(crate) notes: Vec<String>,
+    /// Output that was kept and could not be read, in words.
+    pub(crate) unread: Option<String>,
     /// What the agent's stream told.
     pub(crate) facts: StreamFacts,
     /// How long it ran, in milliseconds of awake time; `None` if nobody knows.
@@ -54,6 +56,7 @@ impl Seen {
             stderr: String::new(),
             finding: None,
             notes: Vec::new(),
+            unread: None,
             facts: StreamFacts::default(),
             awake_ms: None,
         }
@@ -81,6 +84,10 @@ pub(crate) struct Watch {
     stderr: Excerpt,
     /// Runs from the agent's final event.
     linger: Option<Pin<Box<Sleep>>>,
+    /// Where the next frame of its output stands.
+    read_until: Position,
+    /// Why some of the output was not seen.
+    unread: Option<String>,
 }
 
 /// Who hears the output, and how it is read.
@@ -91,7 +98,7 @@ pub(crate) struct Heard {
 
 /// What woke the watcher.
 enum Wake {
-    Spool(Result<Event, ratchet_spawn::AttachError>),
+    Spool(Result<Event, AttachError>),
     LingeredTooLong,
     ShimGone,
 }
@@ -106,6 +113,7 @@ impl Watch {
     ) -> Self {
         Self {
             dir,
+            read_until: attachment.position(),
             attachment,
             shim,
             events: heard.events,
@@ -114,6 +122,7 @@ impl Watch {
             stdout: Excerpt::default(),
             stderr: Excerpt::default(),
             linger: None,
+            unread: None,
         }
     }
 
@@ -127,7 +136,11 @@ impl Watch {
                 Wake::Spool(Ok(Event::Abandoned)) => {
                     return self.finish(lost_end("it was given up before it started"), None);
                 }
-                Wake::Spool(Err(error)) => return self.unreadable(&error).await,
+                // What it prints is lost to us, and the step is not: how it ended is told elsewhere.
+                Wake::Spool(Err(error @ AttachError::Spool(_))) => {
+                    self.unread = Some(with_causes(&error));
+                }
+                Wake::Spool(Err(error @ AttachError::Watch(_))) => return self.deaf(&error).await,
                 Wake::LingeredTooLong => self.end_lingerer(),
                 Wake::ShimGone => {
                     self.shim = None;
@@ -168,6 +181,7 @@ impl Watch {
     }
 
     async fn take(&mut self, frame: Frame) {
+        self.read_until = frame.next;
         match frame.stream {
             ratchet_spawn::Stream::Stdout => {
                 if let Some(matcher) = &mut self.matcher {
@@ -199,16 +213,15 @@ impl Watch {
         if let Some(shim) = &mut self.shim {
             shim.ended().await;
         }
-        let notes = notes(record);
-        let mut seen = self.finish(session_end(record), Some(record.awake_ms));
-        seen.notes = notes;
-        seen
+        let missing = record.output.spool_bytes.saturating_sub(self.read_until.offset());
+        let unread = (missing > 0).then(|| unread_note(missing, self.unread.as_deref()));
+        let seen = self.finish(session_end(record), Some(record.awake_ms));
+        Seen { notes: notes(record), unread, ..seen }
     }
 
-    /// Its files cannot be read any more. It is stopped, and the step is over only when its shim is gone.
-    async fn unreadable(mut self, error: &ratchet_spawn::AttachError) -> Seen {
-        let reason = format!("its output can no longer be followed: {}", with_causes(error));
-        self.ask_to_stop(StopReason::Damage);
+    /// The kernel tells nothing more. The step goes on: its end is waited for by its lock, and its output read then.
+    async fn deaf(mut self, error: &AttachError) -> Seen {
+        tracing::warn!(spawn = %self.dir.id(), error = with_causes(error), "a step is watched blindly");
         match &mut self.shim {
             Some(shim) => shim.ended().await,
             None => {
@@ -220,9 +233,29 @@ impl Watch {
                 }
             }
         }
-        let mut seen = self.lost(Lost::Damaged);
-        seen.end = lost_end(&reason);
-        seen
+        if let Err(error) = self.read_the_rest().await {
+            self.unread = Some(with_causes(&error));
+        }
+        match ratchet_spawn::probe(&self.dir) {
+            Ok(Standing::Ended(record)) => self.ended(&record).await,
+            Ok(Standing::Lost(lost)) => self.lost(lost),
+            Ok(Standing::NeverStarted | Standing::Abandoned) => {
+                self.finish(lost_end("it was given up before it started"), None)
+            }
+            Ok(Standing::Running(_)) | Err(_) => {
+                let reason = format!("it can no longer be followed: {}", with_causes(error));
+                let mut seen = self.lost(Lost::Damaged);
+                seen.end = lost_end(&reason);
+                seen
+            }
+        }
+    }
+
+    async fn read_the_rest(&mut self) -> Result<(), ratchet_spawn::SpoolError> {
+        for frame in Frames::open(&self.dir, self.read_until)? {
+            self.take(frame?).await;
+        }
+        Ok(())
     }
 
     fn ask_to_stop(&self, by: StopReason) {
@@ -250,6 +283,7 @@ impl Watch {
             stdout: self.stdout.into_text(),
             stderr: self.stderr.into_text(),
             notes: Vec::new(),
+            unread: None,
             facts,
             awake_ms,
         }
@@ -303,6 +337,11 @@ fn word(limit: TimeLimit) -> &'static str {
         TimeLimit::Idle => "idle",
         TimeLimit::Wall => "wall",
     }
+}
+
+fn unread_note(bytes: u64, why: Option<&str>) -> String {
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    format!("{bytes} bytes of its output could not be read, and were not looked at{why}")
 }
 
 /// Says what a person should know about an end, beyond how it was.

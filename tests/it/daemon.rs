@@ -2,5 +2,7 @@
 
 mod access;
 mod calls;
+mod cli;
 mod hosted;
 mod survival;
+mod trouble;

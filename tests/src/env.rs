@@ -14,6 +14,7 @@ use crate::call::Call;
 use crate::process::{self, Process};
 use crate::project::Manifest;
 use crate::script::{RUNS, Script};
+use crate::supervisor::Supervisor;
 use crate::wait;
 
 /// The programs that Cargo built for the tests; only a test or bench target can name them.
@@ -33,6 +34,7 @@ pub struct TestEnv {
     base: tempfile::TempDir,
     programs: Programs,
     mark: String,
+    supervisor: Option<Supervisor>,
 }
 
 /// The variable by which processes of one world are found; its prefix takes it through to the agents.
@@ -50,7 +52,7 @@ impl TestEnv {
             .expect("a temporary directory");
         let path = fs::canonicalize(base.path()).expect("a temporary directory has a real path");
         let mark = format!("{MARK_VAR}={}", path.display());
-        let env = Self { base, programs, mark };
+        let mut env = Self { base, programs, mark, supervisor: None };
         for folder in
             ["home", "config", "data", "state", "cache", "run", "tmp", "bin", "project", "scripts"]
         {
@@ -60,7 +62,21 @@ impl TestEnv {
         env.install("fake_agent", programs.fake_agent);
         env.install("sample_agent", programs.sample_agent);
         env.git(&["init", "--quiet", "--initial-branch=main"]);
+        if Supervisor::is_asked_for() {
+            env.supervisor = Some(env.start_supervisor());
+        }
         env
+    }
+
+    /// Starts a supervisor where the commands of this world find it.
+    ///
+    /// # Panics
+    /// When it can't be started.
+    #[track_caller]
+    pub fn start_supervisor(&self) -> Supervisor {
+        let mut variables = self.variables();
+        variables.remove(OsStr::new(MARK_VAR));
+        Supervisor::start(self.programs.ratchet, &self.base(), &variables)
     }
 
     /// A world whose project holds this batch.
@@ -215,6 +231,24 @@ impl TestEnv {
         fs::read_to_string(self.path(RUNS)).map_or(0, |text| text.lines().count())
     }
 
+    /// The directory of the only spawn that is kept.
+    ///
+    /// # Panics
+    /// When there is none, or more than one.
+    #[track_caller]
+    pub fn only_spawn(&self) -> PathBuf {
+        let folder = self.base().join("state/ratchet/spawns");
+        let entries = fs::read_dir(&folder).expect("there are spawns").flatten();
+        let named = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."))
+        };
+        let spawns: Vec<_> = entries.map(|entry| entry.path()).filter(named).collect();
+        match spawns.as_slice() {
+            [spawn] => spawn.clone(),
+            several => panic!("not one spawn: {several:?}"),
+        }
+    }
+
     /// The processes of this world that still live.
     pub fn processes(&self) -> Vec<Process> {
         process::belonging_to(&self.mark, &self.base())
@@ -284,6 +318,7 @@ impl TestEnv {
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
+        drop(self.supervisor.take());
         process::end_all(&self.mark, &self.base());
     }
 }

@@ -11,9 +11,11 @@ pub mod process;
 pub mod project;
 pub mod schema;
 pub mod script;
+pub mod supervisor;
 pub mod wait;
 
 pub use call::{Call, Finished, Running};
 pub use env::{Programs, TestEnv};
 pub use project::{Manifest, Phase};
 pub use script::{Action, Script};
+pub use supervisor::Supervisor;

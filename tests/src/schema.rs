@@ -18,6 +18,11 @@ pub fn name_for(words: &[String]) -> Option<&str> {
     let mut verbs = words.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
     match verbs.next()? {
         "batch" => verbs.next(),
+        "supervisor" => match verbs.next()? {
+            "status" => Some("supervisor-status"),
+            "stop" => Some("supervisor-stop"),
+            _ => None,
+        },
         "propose" | "apply" | "verify" => Some("verb"),
         verb => Some(verb),
     }

@@ -9,7 +9,7 @@ mod first_run;
 pub(crate) mod list;
 mod log;
 pub(super) mod new;
-mod pause;
+mod patience;
 mod rerun_proof;
 mod run;
 mod running;

@@ -1,7 +1,9 @@
-//! Runs steps for a command: starts the supervisor in this process, shows the live output, and turns signals into stops.
+//! Runs steps for a command: finds the supervisor, or starts one in this process, shows the live output, and turns signals
+//! into stops.
 //!
 //! Behaviour does not belong here. Commands that run no step never come here, so they start no thread.
 
+mod host;
 mod wait;
 
 use std::num::NonZeroUsize;
@@ -10,16 +12,19 @@ use std::time::Duration;
 
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
+use ratchet_supervisor::Options;
 use ratchet_supervisor::clock::Clock;
 use ratchet_supervisor::event::{EVENT_BACKLOG, EventSink};
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::{ApplyRequest, ChangeStepRequest, StopReason};
-use ratchet_supervisor::{Options, Supervisor};
+use ratchet_supervisor::store::layout::RunHome;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
+use self::host::Host;
+pub(super) use self::host::refused;
 pub(crate) use self::wait::Waited;
 
-use super::failed;
 use crate::SHIM;
 use crate::args::Format;
 use crate::diagnostic::Failure;
@@ -35,9 +40,9 @@ const LOCAL_CAPACITY: NonZeroUsize = NonZeroUsize::MIN;
 /// How long a person who has signalled twice waits at most for the stop to be on disk, so that nothing goes on unseen.
 const LONGEST_ASKING: Duration = Duration::from_secs(2);
 
-/// A running supervisor and what stands between it and the person.
+/// A supervisor and what stands between it and the person.
 pub(crate) struct Stage {
-    supervisor: Supervisor,
+    host: Host,
     project: Project,
     signals: Signals,
     asked: Option<Signal>,
@@ -47,14 +52,13 @@ pub(crate) struct Stage {
     clock: Clock,
 }
 
-/// Starts the supervisor, has `play` use it, and ends it. Returns what `play` returns, and the signal if one came.
+/// Finds the supervisor and has `play` use it; one that is started here ends with it. Returns what `play` returns, and the signal if one came.
 pub(crate) fn play<T>(
     project: Project,
     ui: Ui,
     format: Format,
     play: impl AsyncFnOnce(&mut Stage) -> Result<T, Failure>,
 ) -> Result<(T, Option<Signal>), Failure> {
-    let options = options()?;
     // The actors share one thread, so that what one tells another never waits for a processor. Signals are this thread's.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -64,10 +68,9 @@ pub(crate) fn play<T>(
     runtime.block_on(async {
         let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
         let clock = project.clock();
-        let supervisor = Supervisor::start(options);
+        let host = Host::find(&project).await?;
         let told = Told::default();
-        let mut stage =
-            Stage { supervisor, project, signals, asked: None, ui, format, told, clock };
+        let mut stage = Stage { host, project, signals, asked: None, ui, format, told, clock };
         let played = play(&mut stage).await;
         let asked = stage.asked;
         played.map(|answer| (answer, asked))
@@ -77,8 +80,8 @@ pub(crate) fn play<T>(
 impl Stage {
     /// Runs the next step of a batch.
     pub(crate) async fn apply(&mut self, request: ApplyRequest) -> Result<ApplyReport, Failure> {
-        self.act(async |supervisor, project, sink| supervisor.apply(project, request, sink).await)
-            .await
+        let home = RunHome::Batch(request.batch.clone());
+        self.act(home, async |host, project, sink| host.apply(project, request, sink).await).await
     }
 
     /// Runs one forced step of a change.
@@ -86,10 +89,8 @@ impl Stage {
         &mut self,
         request: ChangeStepRequest,
     ) -> Result<StepResult, Failure> {
-        self.act(async |supervisor, project, sink| {
-            supervisor.run_change(project, request, sink).await
-        })
-        .await
+        let home = RunHome::Change(request.change.clone());
+        self.act(home, async |host, project, sink| host.change(project, request, sink).await).await
     }
 
     /// Says whether a signal has asked for the end.
@@ -99,61 +100,96 @@ impl Stage {
 
     async fn act<T>(
         &mut self,
-        work: impl AsyncFnOnce(&Supervisor, &Project, EventSink) -> Result<T, ratchet_supervisor::Error>,
+        home: RunHome,
+        work: impl AsyncFnOnce(Host, &Project, EventSink) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let (sink, events) = mpsc::channel(EVENT_BACKLOG);
         let (ui, format, told) = (self.ui, self.format, self.told.clone());
         let shown =
             tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops, told));
         let mut work = pin!(async {
-            let done = work(&self.supervisor, &self.project, sink).await;
+            let done = work(self.host.clone(), &self.project, sink).await;
             // The sink is gone, so the last output is on its way; the answer comes after it.
             (done, shown.await)
         });
+        let mut stopping = Stopping::No;
         loop {
             tokio::select! {
                 (done, shown) = &mut work => {
                     report_lost_output(ui, shown);
-                    return done.map_err(failed);
+                    return done;
                 }
+                failure = stopping.fails() => tell_unstopped(ui, &failure),
                 signal = self.signals.next() => match self.asked {
                     None => {
                         self.asked = Some(signal);
-                        stop(&self.supervisor, &mut self.signals, ui, signal).await;
+                        tell_stopping(ui, signal);
+                        let (host, project) = (self.host.clone(), self.project.clone());
+                        let asking = host.stop(project, home.clone(), reason(signal));
+                        stopping = Stopping::Asking(tokio::spawn(asking));
                     }
-                    Some(_) => leave_at_once(signal),
+                    Some(_) => {
+                        stopping.asked().await;
+                        leave_at_once(signal);
+                    }
                 },
             }
         }
     }
 }
 
+/// How far a stop is.
+enum Stopping {
+    No,
+    /// The supervisor is being asked.
+    Asking(JoinHandle<Result<(), Failure>>),
+    /// It has been asked.
+    Asked,
+}
+
+impl Stopping {
+    /// Waits for a stop that could not be asked for.
+    async fn fails(&mut self) -> Failure {
+        if let Self::Asking(asking) = self {
+            let asked = asking.await;
+            *self = Self::Asked;
+            match asked {
+                Ok(Ok(())) => {}
+                Ok(Err(failure)) => return failure,
+                Err(error) => return Failure::from_error(&error),
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Waits until the stop has been asked for. A second signal does not wait for the step's end.
+    async fn asked(&mut self) {
+        if let Self::Asking(asking) = self {
+            let _asked_or_late = tokio::time::timeout(LONGEST_ASKING, asking).await;
+        }
+    }
+}
+
 /// How this process hosts a supervisor: its own binary is the shim, and what agents report with.
-fn options() -> Result<Options, Failure> {
+pub(super) fn hosting(local_capacity: NonZeroUsize) -> Result<Options, Failure> {
     let ratchet = std::env::current_exe().map_err(|error| {
         Failure::from_error(&error).help("ratchet cannot find its own binary; was it replaced?")
     })?;
-    Ok(Options {
-        shim: vec![ratchet.clone().into(), SHIM.into()],
-        ratchet,
-        local_capacity: LOCAL_CAPACITY,
-    })
+    Ok(Options { shim: vec![ratchet.clone().into(), SHIM.into()], ratchet, local_capacity })
 }
 
-/// Asks the supervisor to stop. A second signal does not wait for the step's end, only for the request to be made.
-async fn stop(supervisor: &Supervisor, signals: &mut Signals, ui: Ui, signal: Signal) {
+fn tell_stopping(ui: Ui, signal: Signal) {
     ui.tell(|page| {
         page.tone(Tone::Warn, format_args!("{}: stopping the step", signal.name()));
         page.tone(Tone::Dim, " (again to leave at once; the step is stopped all the same)").end();
     });
-    let mut asked = pin!(supervisor.stop_steps(reason(signal)));
-    tokio::select! {
-        () = &mut asked => {}
-        again = signals.next() => {
-            let _asked_or_late = tokio::time::timeout(LONGEST_ASKING, asked).await;
-            leave_at_once(again);
-        }
-    }
+}
+
+fn tell_unstopped(ui: Ui, failure: &Failure) {
+    ui.tell(|page| {
+        page.tone(Tone::Warn, "⚠ the step could not be asked to stop: ").put(failure.sentence());
+        page.put(". Stop it yourself: ratchet batch cancel").end();
+    });
 }
 
 fn reason(signal: Signal) -> StopReason {

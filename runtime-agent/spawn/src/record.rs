@@ -168,7 +168,8 @@ pub struct Output {
     pub discarded_bytes: u64,
     /// Frames in the spool.
     pub frames: u64,
-    /// The length of the spool; a shorter file was cut by a crash of the machine.
+    /// The length of the spool's whole frames. A shorter file was cut by a crash of the machine; what a longer one has
+    /// more is a frame that the disk had no room for.
     pub spool_bytes: u64,
 }
 

@@ -174,14 +174,8 @@ impl SpoolReader {
     }
 
     fn decode_next(&mut self) -> Result<Option<Frame>, SpoolError> {
-        if !self.fill(HEADER_BYTES)? {
-            return Ok(None);
-        }
         let position = self.position;
-        let Some(header) = Header::decode(&self.window[self.begin..self.begin + HEADER_BYTES])
-        else {
-            return Err(SpoolError::NoFrame { position });
-        };
+        let Some(header) = self.header()? else { return Ok(None) };
         let whole = HEADER_BYTES + header.length;
         if !self.fill(whole)? {
             return Ok(None);
@@ -196,6 +190,26 @@ impl SpoolReader {
             time_us: header.time_us,
             bytes,
         }))
+    }
+
+    /// Reads the header at the position. What is none is read once more, from the file itself: a writer may have been in
+    /// the middle of it. Zeros are a place that was not written yet, also where a crash of the machine has left them.
+    fn header(&mut self) -> Result<Option<Header>, SpoolError> {
+        for _ in 0..2 {
+            if !self.fill(HEADER_BYTES)? {
+                return Ok(None);
+            }
+            let bytes = &self.window[self.begin..self.begin + HEADER_BYTES];
+            if let Some(header) = Header::decode(bytes) {
+                return Ok(Some(header));
+            }
+            let unwritten = bytes.iter().all(|byte| *byte == 0);
+            self.end = self.begin;
+            if unwritten {
+                return Ok(None);
+            }
+        }
+        Err(SpoolError::NoFrame { position: self.position })
     }
 
     /// Makes sure that `wanted` bytes are in the window, if the file has them.
@@ -249,4 +263,78 @@ pub(crate) fn encode_header(stream: Stream, length: usize, time_us: u64) -> [u8;
     header[4..8].copy_from_slice(&length.to_le_bytes());
     header[8..].copy_from_slice(&time_us.to_le_bytes());
     header
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::SpawnId;
+    use crate::request::{Limits, Request, Stdin};
+
+    fn frame(word: &[u8]) -> Vec<u8> {
+        let mut bytes = encode_header(Stream::Stdout, word.len(), 1).to_vec();
+        bytes.extend_from_slice(word);
+        bytes
+    }
+
+    /// A spool with one frame, a reader that has read it, and the file to go on with.
+    fn after_one() -> (tempfile::TempDir, SpoolReader, File) {
+        let root = tempfile::tempdir().unwrap();
+        let request = Request {
+            id: SpawnId::parse("one").unwrap(),
+            argv: vec!["true".into()],
+            cwd: "/".into(),
+            stdin: Stdin::Null,
+            limits: Limits::default(),
+            needed_by: None,
+        };
+        let dir = SpawnDir::create(root.path(), &request).unwrap();
+        fs::write(dir.spool_file(), [&OPENING[..], &frame(b"first")].concat()).unwrap();
+        let mut reader = SpoolReader::new(Position::START);
+        reader.open(&dir).unwrap();
+        assert_eq!(reader.next_frame().unwrap().unwrap().bytes, b"first");
+        let file = fs::File::options().read(true).write(true).open(dir.spool_file()).unwrap();
+        (root, reader, file)
+    }
+
+    #[test]
+    fn a_frame_that_a_living_writer_is_in_the_middle_of_is_awaited_however_it_looks_meanwhile() {
+        let whole = frame(b"second");
+        for cut in 0..=whole.len() {
+            let (_root, mut reader, file) = after_one();
+            let at = reader.position().offset();
+            // The room is there before the bytes are: zeros.
+            file.set_len(at + whole.len() as u64).unwrap();
+            assert_eq!(reader.next_frame().unwrap(), None, "{cut}");
+            file.set_len(at).unwrap();
+            file.write_all_at(&whole[..cut], at).unwrap();
+            let seen = reader.next_frame().unwrap();
+            assert_eq!(seen.is_some(), cut == whole.len(), "{cut}");
+            file.write_all_at(&whole[cut..], at + cut as u64).unwrap();
+            let frame = seen.or_else(|| reader.next_frame().unwrap()).unwrap();
+            assert_eq!(frame.bytes, b"second", "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_was_read_half_written_is_read_again_before_it_is_called_damage() {
+        let (_root, mut reader, file) = after_one();
+        let (at, whole) = (reader.position().offset(), frame(b"second"));
+        file.write_all_at(&[MAGIC; HEADER_BYTES], at).unwrap();
+        assert!(reader.fill(HEADER_BYTES).unwrap(), "it is in the window now");
+        file.write_all_at(&whole, at).unwrap();
+        assert_eq!(reader.next_frame().unwrap().unwrap().bytes, b"second");
+    }
+
+    #[test]
+    fn what_is_no_frame_and_stays_none_is_told() {
+        let (_root, mut reader, file) = after_one();
+        let at = reader.position().offset();
+        file.write_all_at(&[b'x'; 64], at).unwrap();
+        let told = reader.next_frame().unwrap_err();
+        assert!(matches!(told, SpoolError::NoFrame { position } if position == at), "{told:?}");
+        assert_eq!(reader.next_frame().unwrap(), None);
+    }
 }

@@ -5,8 +5,14 @@ use serde::Serialize;
 use crate::decide::Idle;
 use crate::name::BatchName;
 use crate::outcome::{Cause, StepResult, StepState};
-use crate::report::{ApplyReport, ParkedReport};
+use crate::report::ApplyReport;
 use crate::shell::quoted;
+use crate::snapshot::Snapshot;
+use crate::stall::{Ground, is_stalled};
+use crate::time::Timestamp;
+
+/// The limit of a run that was given none: more steps than any work takes, and an end to what goes round in circles.
+pub const MOST_STEPS: u32 = 10_000;
 
 /// Why a run halted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,10 +52,52 @@ pub enum HaltReason {
     Stalled,
 }
 
+/// A moment that a run may wait for instead of halting: an agent's usage limit is over then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// The first moment at which anything that is held can go on.
+    pub until: Timestamp,
+    /// Why, in one sentence.
+    pub why: String,
+    /// What to type instead of waiting.
+    pub hint: Option<String>,
+}
+
+impl Pause {
+    /// Finds what to wait for after a report. Only a limit that says when it resets is waited for.
+    #[must_use]
+    pub fn of(report: &ApplyReport) -> Option<Self> {
+        match report {
+            ApplyReport::Step(step) if step.cause == Some(Cause::Quota) => {
+                let why = step.blocker.clone().or(step.message.clone());
+                let why = why.unwrap_or_else(|| "limit reached".to_owned());
+                Some(Self { until: step.retry_at?, why, hint: None })
+            }
+            ApplyReport::Parked(parked) => {
+                let waiting = std::iter::once(&parked.first).chain(&parked.others);
+                let first = waiting.filter(|waiting| waiting.retry_at.is_some());
+                let first = first.min_by_key(|waiting| waiting.retry_at)?;
+                let hint = Some(first.hint.clone());
+                Some(Self { until: first.retry_at?, why: first.reason.clone(), hint })
+            }
+            ApplyReport::Step(_) | ApplyReport::NothingReady(_) | ApplyReport::Proof(_) => None,
+        }
+    }
+}
+
+impl From<Pause> for Halted {
+    fn from(Pause { until: _, why, hint }: Pause) -> Self {
+        Self { reason: HaltReason::LimitReached, message: why, hint }
+    }
+}
+
 impl Halted {
-    /// Says whether a run halts after this, and why.
+    /// Says whether a run that waits for nothing halts after this, and why.
     #[must_use]
     pub fn after(report: &ApplyReport) -> Option<Self> {
+        if let Some(pause) = Pause::of(report) {
+            return Some(pause.into());
+        }
         let halted =
             |reason, message: &str| Self { reason, message: message.to_owned(), hint: None };
         match report {
@@ -57,10 +105,7 @@ impl Halted {
                 StepState::Advanced => None,
                 StepState::Blocked => {
                     let blocker = step.blocker.as_deref().unwrap_or("A step needs input.");
-                    let is_limit = step.cause == Some(Cause::Quota) && step.retry_at.is_some();
-                    let reason =
-                        if is_limit { HaltReason::LimitReached } else { HaltReason::Blocked };
-                    Some(halted(reason, blocker))
+                    Some(halted(HaltReason::Blocked, blocker))
                 }
                 StepState::AwaitingApproval => {
                     let request = step.approval_request.as_deref();
@@ -74,7 +119,7 @@ impl Halted {
             },
             ApplyReport::Parked(parked) => Some(Self {
                 hint: Some(parked.first.hint.clone()),
-                ..halted(parked_by(parked), &parked.first.reason)
+                ..halted(HaltReason::Parked, &parked.first.reason)
             }),
             ApplyReport::NothingReady(nothing) => {
                 let reason = match nothing.why {
@@ -91,6 +136,13 @@ impl Halted {
                 ..halted(HaltReason::ProofFailed, &proof.detail)
             }),
         }
+    }
+
+    /// Halts a run whose last step changed nothing and would only be run again.
+    #[must_use]
+    pub fn stall(before: &Ground, report: &ApplyReport, now: &Snapshot) -> Option<Self> {
+        let ApplyReport::Step(step) = report else { return None };
+        is_stalled(before, step, now).then(|| Self::stalled(step, &now.batch))
     }
 
     /// Says that the last step changed nothing and would only be run again.
@@ -117,22 +169,25 @@ impl Halted {
     }
 }
 
-/// Says whether nothing but an agent's limit holds the parked steps.
-fn parked_by(parked: &ParkedReport) -> HaltReason {
-    let waits = std::iter::once(&parked.first).chain(&parked.others);
-    let all_by_limit = waits.into_iter().all(|waiting| waiting.retry_at.is_some());
-    if all_by_limit { HaltReason::LimitReached } else { HaltReason::Parked }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::PhaseName;
     use crate::name::StepKey;
-    use crate::time::Timestamp;
+    use crate::park::ParkKind;
+    use crate::report::{ParkedReport, Waiting};
     use crate::transition::StepKind;
 
     fn step(state: StepState) -> StepResult {
         StepResult::new(state, StepKey::from_text("add-cart"), StepKind::Apply)
+    }
+
+    fn limited(at: Option<i64>) -> StepResult {
+        StepResult {
+            cause: Some(Cause::Quota),
+            retry_at: at.map(Timestamp::from_unix_ms),
+            ..step(StepState::Blocked)
+        }
     }
 
     fn reason(report: &ApplyReport) -> Option<HaltReason> {
@@ -151,15 +206,42 @@ mod tests {
         assert_eq!(of(StepState::AwaitingApproval), Some(HaltReason::AwaitingApproval));
         assert_eq!(reason(&ApplyReport::idle(&Idle::Done)), Some(HaltReason::Done));
         assert_eq!(reason(&ApplyReport::idle(&Idle::NothingReady)), Some(HaltReason::NothingReady));
+        let phase = PhaseName::parse("p1").unwrap();
+        let shut = Idle::FailedProof { phase, gated_by: "p1".into() };
+        assert_eq!(reason(&ApplyReport::idle(&shut)), Some(HaltReason::ProofFailed));
     }
 
     #[test]
     fn a_limit_that_says_when_it_resets_is_told_apart_from_a_question() {
-        let limited = StepResult {
-            cause: Some(Cause::Quota),
-            retry_at: Timestamp::parse("2026-11-30T22:00:00.000Z"),
-            ..step(StepState::Blocked)
+        let limit = ApplyReport::Step(limited(Some(5)));
+        assert_eq!(Pause::of(&limit).unwrap().until, Timestamp::from_unix_ms(5));
+        assert_eq!(reason(&limit), Some(HaltReason::LimitReached));
+        let endless = ApplyReport::Step(limited(None));
+        assert_eq!((Pause::of(&endless), reason(&endless)), (None, Some(HaltReason::Blocked)));
+    }
+
+    #[test]
+    fn the_first_limit_among_parked_steps_is_the_one_to_wait_for() {
+        let waiting = |name: &str, at: Option<i64>| Waiting {
+            change: StepKey::from_text(name),
+            kind: ParkKind::Blocked,
+            cause: at.map(|_| Cause::Quota),
+            retry_at: at.map(Timestamp::from_unix_ms),
+            reason: name.to_owned(),
+            hint: "answer it".to_owned(),
         };
-        assert_eq!(reason(&ApplyReport::Step(limited)), Some(HaltReason::LimitReached));
+        let parked = |others: Vec<Waiting>| {
+            ApplyReport::Parked(ParkedReport { first: waiting("a", None), others })
+        };
+        let mixed = parked(vec![waiting("b", Some(9)), waiting("c", Some(7))]);
+        let halted = Halted::after(&mixed).unwrap();
+        assert_eq!((halted.reason, halted.message.as_str()), (HaltReason::LimitReached, "c"));
+        assert_eq!(reason(&parked(Vec::new())), Some(HaltReason::Parked));
+    }
+
+    #[test]
+    fn a_limit_of_steps_is_told_in_grammar() {
+        assert_eq!(Halted::at_limit(1).message, "The limit of 1 step is reached.");
+        assert_eq!(Halted::at_limit(3).message, "The limit of 3 steps is reached.");
     }
 }

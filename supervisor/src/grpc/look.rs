@@ -4,7 +4,7 @@
 use ratchet_engine::name::BatchName;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::watch_response;
-use ratchet_spawn::{Event, Folders, SpawnDir};
+use ratchet_spawn::{AttachError, Event, Folders, SpawnDir};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
@@ -100,7 +100,10 @@ pub(super) async fn attach(
             Ok(Event::Ended(_) | Event::Lost(_) | Event::Abandoned) => {
                 return drop(queue.send(said(StepEvent::Ended)).await);
             }
-            Err(error) => Err(Error::from(follow::FollowError::from(error)).into()),
+            Err(AttachError::Spool(error)) => said(StepEvent::Notice(follow::unreadable(&error))),
+            Err(error @ AttachError::Watch(_)) => {
+                Err(Error::from(follow::FollowError::from(error)).into())
+            }
         };
         let last = message.is_err();
         if queue.send(message).await.is_err() || last {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
 use super::auth::Peer;
-use super::convert::request::{Asked, Said, batch as batch_name};
+use super::convert::request::{Asked, Halting, Said, batch as batch_name};
 use super::convert::{FromWire as _, IntoWire as _, Malformed};
 use super::feed::CLIENT_QUEUE;
 use super::look;
@@ -24,7 +24,7 @@ use crate::environment::Environment;
 use crate::error::Error;
 use crate::follow::{Start, end_of};
 use crate::project::Project;
-use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
+use crate::request::{ApplyRequest, ChangeStepRequest};
 use crate::store::layout::RunHome;
 use ratchet_engine::name::{BatchName, StepKey};
 
@@ -218,19 +218,23 @@ impl SupervisorService for Service {
     }
 
     async fn cancel(&self, request: Request<wire::CancelRequest>) -> Answer<wire::CancelResponse> {
-        let who = peer(&request)?;
-        let wire::CancelRequest { project, batch } = request.into_inner();
-        let (project, batch) = self.batch(who, project, &batch).await?;
-        let looked = (project.clone(), batch.clone());
-        let running = off_the_loop(move || looked.0.running(&looked.1)).await?;
+        let project = self.project(peer(&request)?, request.get_ref().project.clone()).await?;
+        let Halting { home, by } = Halting::from_wire(request.into_inner())?;
+        let looked = (project.clone(), home.clone());
+        let running = off_the_loop(move || {
+            if let RunHome::Batch(batch) = &looked.1 {
+                looked.0.resolve_batch(Some(batch.as_str()))?;
+            }
+            looked.0.running_in(&looked.1)
+        })
+        .await?;
         // One that waits for room here is called off; nobody outside could do that.
-        let home = RunHome::Batch(batch.clone());
-        self.supervisor.stop_step(project.root(), home, StopReason::Cancel).await;
+        self.supervisor.stop_step(project.root(), home.clone(), by).await;
         let Some((inflight, dir)) = running else {
             return Ok(Response::new(wire::CancelResponse { stopped: None }));
         };
         // One that another process watches is asked through its directory.
-        off_the_loop(move || project.cancel(&batch)).await?;
+        off_the_loop(move || project.stop(&home, by)).await?;
         end_of(&dir).await?;
         Ok(Response::new(wire::CancelResponse { stopped: Some(inflight.into_wire()) }))
     }

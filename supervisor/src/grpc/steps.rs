@@ -4,10 +4,10 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ratchet_engine::halt::{HaltReason, Halted};
+use ratchet_engine::halt::{HaltReason, Halted, MOST_STEPS};
 use ratchet_engine::report::ApplyReport;
 use ratchet_engine::snapshot::Snapshot;
-use ratchet_engine::stall::{Ground, is_stalled};
+use ratchet_engine::stall::Ground;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::{apply_response, run_change_response, run_response};
 use tokio::sync::mpsc;
@@ -61,6 +61,7 @@ impl Stage {
         most: u32,
         queue: Queue<wire::RunResponse>,
     ) {
+        let most = if most == 0 { MOST_STEPS } else { most };
         let mut steps = 0;
         let mut ground = self.ground(&request).await;
         let halted = loop {
@@ -71,14 +72,14 @@ impl Stage {
             };
             steps += u32::from(report.is_step());
             let now = self.ground(&request).await;
-            let halted =
-                Halted::after(&report).or_else(|| stalled(ground.take(), &report, now.as_ref()));
+            let stall = || Halted::stall(&Ground::of(ground.as_ref()?), &report, now.as_ref()?);
+            let halted = Halted::after(&report).or_else(stall);
             ground = now;
             let told = message_of_run(run_response::Message::Report(report.into_wire()));
             if queue.send(Ok(told)).await.is_err() {
                 return;
             }
-            let at_limit = || (most > 0 && steps >= most).then(|| Halted::at_limit(most));
+            let at_limit = || (steps >= most).then(|| Halted::at_limit(most));
             if let Some(halted) = halted.or_else(at_limit) {
                 break halted;
             }
@@ -176,17 +177,6 @@ impl Stage {
             None => std::future::pending().await,
         }
     }
-}
-
-/// Halts a run whose last step changed nothing and would only be run again.
-fn stalled(
-    before: Option<Snapshot>,
-    report: &ApplyReport,
-    now: Option<&Snapshot>,
-) -> Option<Halted> {
-    let ApplyReport::Step(step) = report else { return None };
-    let now = now?;
-    is_stalled(&Ground::of(&before?), step, now).then(|| Halted::stalled(step, &now.batch))
 }
 
 /// Reads how long the caller waits: the header `grpc-timeout`, digits and a unit.

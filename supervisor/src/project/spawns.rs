@@ -92,7 +92,15 @@ impl Project {
     /// # Errors
     /// Fails if the intent on disk cannot be read.
     pub fn running(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
-        let run = self.layout().run(&RunHome::Batch(batch.clone()));
+        self.running_in(&RunHome::Batch(batch.clone()))
+    }
+
+    /// Returns the step of a run home that runs now, whoever watches it.
+    ///
+    /// # Errors
+    /// As [`Project::running`].
+    pub fn running_in(&self, home: &RunHome) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+        let run = self.layout().run(home);
         let Some(inflight) = Inflight::read(&run)? else { return Ok(None) };
         let dir = match open(&inflight.place.spawns, inflight.spawn.as_str()) {
             Ok(dir) => dir,
@@ -112,8 +120,20 @@ impl Project {
     /// # Errors
     /// As [`Project::running`], and if the request cannot be written.
     pub fn cancel(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
-        let Some((inflight, dir)) = self.running(batch)? else { return Ok(None) };
-        request_stop(&dir, &StopReason::Cancel.request())
+        self.stop(&RunHome::Batch(batch.clone()), StopReason::Cancel)
+    }
+
+    /// Asks the step of a run home that runs now to stop, and returns it. Who watches it records that, and who asked.
+    ///
+    /// # Errors
+    /// As [`Project::cancel`].
+    pub fn stop(
+        &self,
+        home: &RunHome,
+        by: StopReason,
+    ) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+        let Some((inflight, dir)) = self.running_in(home)? else { return Ok(None) };
+        request_stop(&dir, &by.request())
             .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
         Ok(Some((inflight, dir)))
     }

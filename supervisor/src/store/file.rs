@@ -260,6 +260,12 @@ impl Limit {
     }
 }
 
+/// Reads a whole file that has to be there.
+pub(crate) fn read_there(path: &Path, limit: Limit) -> Result<Vec<u8>, FileError> {
+    let missing = || FileError::new(path, Doing::Read, io::ErrorKind::NotFound.into());
+    read_if_there(path, limit)?.ok_or_else(missing)
+}
+
 /// Reads a whole small file; `None` if there is none.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use ratchet_tests::{Action, Manifest, Phase, Script, wait};
 use tonic::Code;
 
 use super::hosted::{
-    Hosted, applied, apply, code, connect, hear, marked, output_of, project, socket,
+    Hosted, applied, apply, cancel, code, connect, hear, marked, output_of, project, socket,
 };
 use crate::{shop, with};
 
@@ -239,10 +239,7 @@ fn a_cancelled_step_is_gone_when_the_call_returns() {
         env.agent(&Script::always([Action::ran("hangs"), Action::write("here", ""), Action::Hang]));
     hosted.call(async {
         let mut client = connect(&env).await;
-        let cancel = || wire::CancelRequest {
-            project: Some(project(&env, &agent)),
-            batch: "shop".to_owned(),
-        };
+        let cancel = || cancel(project(&env, &agent), "shop");
         let none = client.cancel(marked(cancel())).await.unwrap().into_inner();
         assert_eq!(none.stopped, None);
         let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
@@ -252,6 +249,40 @@ fn a_cancelled_step_is_gone_when_the_call_returns() {
         assert_eq!(stopped.key, "add-api");
         let told = heard.await.unwrap().unwrap();
         assert_eq!(told.state(), wire::StepState::Blocked);
+    });
+    env.wait_until_empty();
+}
+
+#[test]
+fn the_step_of_a_change_on_its_own_is_cancelled_and_its_result_says_by_whom() {
+    let env = shop();
+    let hosted = Hosted::start(&env, 1);
+    let agent = env.agent(&Script::always([Action::write("here", ""), Action::Hang]));
+    hosted.call(async {
+        let mut client = connect(&env).await;
+        let request = wire::RunChangeRequest {
+            project: Some(project(&env, &agent)),
+            change: "alone".to_owned(),
+            transition: wire::StepKind::Propose.into(),
+            objective: Some("stand alone".to_owned()),
+            ..wire::RunChangeRequest::default()
+        };
+        let mut answers = client.run_change(marked(request)).await.unwrap().into_inner();
+        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
+        let request = wire::CancelRequest {
+            project: Some(project(&env, &agent)),
+            home: Some(wire::cancel_request::Home::Change("alone".to_owned())),
+            reason: wire::StopReason::Interrupt.into(),
+        };
+        let stopped = client.cancel(marked(request)).await.unwrap().into_inner().stopped.unwrap();
+        assert_eq!(stopped.key, "alone");
+        let result = loop {
+            let answer = answers.message().await.unwrap().unwrap();
+            if let run_change_response::Message::Result(result) = answer.message.unwrap() {
+                break result;
+            }
+        };
+        assert!(format!("{result:?}").contains("interrupt"), "{result:?}");
     });
     env.wait_until_empty();
 }
@@ -271,10 +302,7 @@ fn a_step_that_waits_for_room_says_so_and_can_be_called_off() {
             client.apply(marked(apply(project(&env, &hanging), "web"))).await.unwrap().into_inner();
         let waiting = answers.message().await.unwrap().unwrap();
         assert!(format!("{waiting:?}").contains("waits for room"), "{waiting:?}");
-        let cancel = |batch: &str| wire::CancelRequest {
-            project: Some(project(&env, &hanging)),
-            batch: batch.to_owned(),
-        };
+        let cancel = |batch: &str| cancel(project(&env, &hanging), batch);
         client.cancel(marked(cancel("web"))).await.unwrap();
         let refused = answers.message().await.unwrap_err();
         assert_eq!((refused.code(), code(&refused).as_str()), (Code::Cancelled, "step-withdrawn"));

@@ -145,6 +145,14 @@ pub(super) fn apply(project: wire::Project, batch: &str) -> wire::ApplyRequest {
     }
 }
 
+pub(super) fn cancel(project: wire::Project, batch: &str) -> wire::CancelRequest {
+    wire::CancelRequest {
+        project: Some(project),
+        home: Some(wire::cancel_request::Home::Batch(batch.to_owned())),
+        reason: wire::StopReason::Cancel.into(),
+    }
+}
+
 /// A request of this version.
 pub(super) fn marked<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);

@@ -14,7 +14,7 @@ use super::hosted::{
 use crate::{shop, with};
 
 /// An agent that says something, waits for the file `go`, and then does its step.
-fn held(env: &TestEnv) -> String {
+pub(super) fn held(env: &TestEnv) -> String {
     env.agent(&Script::always([
         Action::ran("held"),
         Action::say("before"),
@@ -27,12 +27,12 @@ fn held(env: &TestEnv) -> String {
 }
 
 /// The outcome entries of a batch: those that name a transition.
-fn outcomes(env: &TestEnv, batch: &str) -> Vec<Value> {
+pub(super) fn outcomes(env: &TestEnv, batch: &str) -> Vec<Value> {
     let entries = env.journal(batch).into_iter();
     entries.filter(|entry| entry.get("transition").is_some()).collect()
 }
 
-fn until_recorded(env: &TestEnv, batch: &str) {
+pub(super) fn until_recorded(env: &TestEnv, batch: &str) {
     wait::until("the outcome to be recorded", || {
         !env.path(&format!(".ratchet/batches/{batch}/run/inflight.json")).exists()
             && !outcomes(env, batch).is_empty()

@@ -2,12 +2,18 @@
 //! the command returns. Whoever watches the step records it; if nobody does, the next `batch apply` will.
 
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
+use ratchet_supervisor::client::{Client, Stopped};
 use ratchet_supervisor::follow::end_of;
+use ratchet_supervisor::project::Project;
+use ratchet_supervisor::request::StopReason;
+use ratchet_supervisor::store::layout::RunHome;
 use serde::Serialize;
 
 use crate::args::batch::Cancel;
+use crate::commands::stage::refused;
 use crate::commands::watching::on_this_thread;
 use crate::commands::{Ended, failed, open};
+use crate::diagnostic::Failure;
 use crate::exit::Exit;
 use crate::render::page::Tone;
 use crate::ui::Ui;
@@ -35,7 +41,7 @@ pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
     let format = args.output.format();
     let project = open()?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
-    let Some((step, dir)) = project.cancel(&batch).map_err(failed)? else {
+    let Some(step) = on_this_thread(stop(&project, &batch))?? else {
         let none =
             Cancelled { batch: &batch, state: State::NothingRunning, spawn: None, change: None };
         ui.answer(format, &none, |page| {
@@ -43,7 +49,6 @@ pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
         })?;
         return Ok(Exit::Success);
     };
-    on_this_thread(end_of(&dir))?.map_err(failed)?;
     let stopped = Cancelled {
         batch: &batch,
         state: State::Stopped,
@@ -56,6 +61,18 @@ pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
         page.end();
     })?;
     Ok(Exit::Success)
+}
+
+/// Stops the step, and waits until everything it started is gone. One that waits for room is called off by the supervisor
+/// that holds it; any other can be stopped by whoever shares its disk.
+async fn stop(project: &Project, batch: &BatchName) -> Result<Option<Stopped>, Failure> {
+    if let Some(mut client) = Client::find(project).await.map_err(refused)? {
+        let home = RunHome::Batch(batch.clone());
+        return client.cancel(project, home, StopReason::Cancel).await.map_err(refused);
+    }
+    let Some((step, dir)) = project.cancel(batch).map_err(failed)? else { return Ok(None) };
+    end_of(&dir).await.map_err(failed)?;
+    Ok(Some(Stopped { spawn: step.spawn, key: step.key }))
 }
 
 #[cfg(test)]

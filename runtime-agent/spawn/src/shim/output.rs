@@ -73,17 +73,18 @@ impl Spool {
         &self.file
     }
 
-    /// Writes one frame in one piece. What a failed write has left of it is cut off again.
+    /// Writes one frame in one piece. What a failed write has left of it stays: nothing is written after it, readers take
+    /// it for a frame that is still being written, and cutting it off under their eyes would show them zeros.
     fn write_frame(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         let header = encode_header(stream, bytes.len(), now_us());
         let mut pieces = [IoSlice::new(&header), IoSlice::new(bytes)];
         let mut rest = &mut pieces[..];
         while !rest.is_empty() {
             match self.file.write_vectored(rest) {
-                Ok(0) => return self.cut(io::ErrorKind::WriteZero.into()),
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => IoSlice::advance_slices(&mut rest, count),
                 Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => {}
-                Err(refused) => return self.cut(refused),
+                Err(refused) => return Err(refused),
             }
         }
         self.output.frames += 1;
@@ -93,12 +94,6 @@ impl Spool {
             Stream::Stderr => &mut self.output.stderr_bytes,
         } += bytes.len() as u64;
         Ok(())
-    }
-
-    fn cut(&self, refused: io::Error) -> io::Result<()> {
-        // Should this fail too, the reader takes the rest for a frame that is still being written.
-        let _ = self.file.set_len(self.output.spool_bytes);
-        Err(refused)
     }
 }
 

@@ -173,7 +173,7 @@ async fn an_end_is_told_when_the_shim_is_gone_and_not_before() {
 async fn a_damaged_spool_is_told_once_and_then_the_end_when_it_comes() {
     let place = Place::new();
     for (name, rubbish) in [
-        ("zeros", "head -c 200 /dev/zero > $D/spool"),
+        ("letters", "yes | head -c 200 > $D/spool"),
         ("folder", "rm $D/spool; mkdir $D/spool"),
         ("fifo", "rm $D/spool; mkfifo $D/spool"),
     ] {

@@ -76,8 +76,11 @@ async fn a_file_system_that_takes_no_more_ends_the_agent_and_is_told() {
         panic!("{:?}", outcome.record.end)
     };
     assert!(!message.is_empty());
-    // What was kept is whole: the torn frame was cut off.
+    // What was kept is whole, and what a reader may have seen of the torn frame was not taken back.
     assert_eq!(outcome.stdout.len() as u64, outcome.record.output.stdout_bytes);
+    let length = std::fs::metadata(dir.path().join("spool")).unwrap().len();
+    assert_eq!(length, 256 * 512, "the torn frame stays");
+    assert!(outcome.record.output.spool_bytes < length);
     assert!(shim.wait().success());
 }
 

@@ -15,7 +15,9 @@ use super::{FromWire, Malformed, kind_of_wire, kind_to_wire};
 use crate::environment::Environment;
 use crate::project::verb::Readiness;
 use crate::project::{Project, Report};
-use crate::request::{ApplyRequest, ChangeStepRequest, Leave, LimitPolicy, OverrideConsent};
+use crate::request::{
+    ApplyRequest, ChangeStepRequest, Leave, LimitPolicy, OverrideConsent, StopReason,
+};
 use crate::store::layout::RunHome;
 
 /// The project that a call is about, as the caller names it.
@@ -239,6 +241,45 @@ impl Said {
     }
 }
 
+/// Whose step is to stop, and who says so.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Halting {
+    pub(crate) home: RunHome,
+    pub(crate) by: StopReason,
+}
+
+impl FromWire<wire::CancelRequest> for Halting {
+    fn from_wire(request: wire::CancelRequest) -> Result<Self, Malformed> {
+        let by = match request.reason() {
+            wire::StopReason::Interrupt => StopReason::Interrupt,
+            wire::StopReason::Terminate => StopReason::Terminate,
+            wire::StopReason::Cancel | wire::StopReason::Unspecified => StopReason::Cancel,
+        };
+        let home = match request.home.ok_or_else(|| Malformed::missing("whose step"))? {
+            wire::cancel_request::Home::Batch(name) => RunHome::Batch(batch(&name)?),
+            wire::cancel_request::Home::Change(name) => RunHome::Change(change(&name)?),
+        };
+        Ok(Self { home, by })
+    }
+}
+
+impl Halting {
+    /// Gives the message.
+    pub(crate) fn into_wire(self, project: wire::Project) -> wire::CancelRequest {
+        let home = match self.home {
+            RunHome::Batch(name) => wire::cancel_request::Home::Batch(name.to_string()),
+            RunHome::Change(name) => wire::cancel_request::Home::Change(name.to_string()),
+        };
+        let reason = match self.by {
+            StopReason::Interrupt => wire::StopReason::Interrupt,
+            StopReason::Terminate => wire::StopReason::Terminate,
+            // Lingering is a watcher's reason; a caller that gives it cancels.
+            StopReason::Cancel | StopReason::Linger => wire::StopReason::Cancel,
+        };
+        wire::CancelRequest { project: Some(project), home: Some(home), reason: reason.into() }
+    }
+}
+
 /// Checks a batch's name: it will be part of a path.
 pub(crate) fn batch(name: &str) -> Result<BatchName, Malformed> {
     BatchName::parse(name).map_err(|error| bad_name("batch", name, &error))
@@ -308,6 +349,20 @@ mod tests {
             };
             assert_eq!(Said::from_wire(said().into_wire(project())), Ok(said()));
         }
+    }
+
+    #[test]
+    fn a_cancel_names_a_batch_or_a_change_and_who_asks() {
+        let batch = || RunHome::Batch(BatchName::parse("shop").unwrap());
+        let change = || RunHome::Change(ChangeName::parse("add-cart").unwrap());
+        for by in [StopReason::Interrupt, StopReason::Terminate, StopReason::Cancel] {
+            for home in [batch, change as fn() -> RunHome] {
+                let halting = || Halting { home: home(), by };
+                assert_eq!(Halting::from_wire(halting().into_wire(project())), Ok(halting()));
+            }
+        }
+        let of_nobody = wire::CancelRequest { project: Some(project()), home: None, reason: 0 };
+        assert!(Halting::from_wire(of_nobody).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where a run of several steps goes on, where it halts, and what it says then.
 
-use ratchet_engine::name::{PhaseName, StepKey};
-use ratchet_engine::outcome::StepResult;
+use ratchet_engine::name::StepKey;
+use ratchet_engine::outcome::{StepResult, StepState};
 use ratchet_engine::transition::StepKind;
 
 use super::*;
@@ -13,26 +13,9 @@ fn step(state: StepState) -> ApplyReport {
 }
 
 #[test]
-fn a_run_goes_on_as_long_as_steps_advance() {
-    assert_eq!(Halted::after(&step(StepState::Advanced), None), None);
-}
-
-#[test]
-fn a_run_halts_where_a_person_is_needed_or_nothing_is_left() {
-    let reason = |report: &ApplyReport| Halted::after(report, None).map(|halted| halted.reason);
-    assert_eq!(reason(&step(StepState::Blocked)), Some(Reason::Blocked));
-    assert_eq!(reason(&step(StepState::AwaitingApproval)), Some(Reason::AwaitingApproval));
-    assert_eq!(reason(&ApplyReport::idle(&Idle::Done)), Some(Reason::Done));
-    assert_eq!(reason(&ApplyReport::idle(&Idle::NothingReady)), Some(Reason::NothingReady));
-    let phase = PhaseName::parse("p1").unwrap();
-    let shut = Idle::FailedProof { phase, gated_by: "p1".into() };
-    assert_eq!(reason(&ApplyReport::idle(&shut)), Some(Reason::ProofFailed));
-}
-
-#[test]
 fn a_signal_halts_a_run_whatever_the_step_came_to() {
     let halted = Halted::after(&step(StepState::Advanced), Some(Signal::Interrupt)).unwrap();
-    assert_eq!(halted.reason, Reason::Stopped);
+    assert_eq!(halted.reason, Reason::Cut(Cut::Stopped));
     assert!(halted.message.contains("SIGINT"));
 }
 
@@ -47,14 +30,14 @@ fn a_run_says_how_far_it_came_and_why_it_halted() {
     assert_eq!(page.finish(), "Halted after 2 steps: a step is blocked\n");
     assert_eq!(ran.exit(), Exit::Blocked);
     assert_fits("run", &ran);
-    assert_fits("run", &Ran { steps: Vec::new(), halted: Halted::at_limit(3) });
+    assert_fits("run", &Ran { steps: Vec::new(), halted: halt::Halted::at_limit(3).into() });
 }
 
 #[test]
 fn a_step_that_changes_nothing_is_named_with_a_way_on() {
     let batch = BatchName::parse("shop").unwrap();
     let step = StepResult::new(StepState::Advanced, StepKey::from_text("p1"), StepKind::Decompose);
-    let ran = Ran { steps: Vec::new(), halted: Halted::stalled(&step, &batch) };
+    let ran = Ran { steps: Vec::new(), halted: halt::Halted::stalled(&step, &batch).into() };
     let mut page = Page::new(Ink::Plain);
     ran.draw(&mut page);
     insta::assert_snapshot!(page.finish(), @r"
@@ -76,10 +59,4 @@ fn a_run_that_ends_in_an_error_still_tells_what_it_did() {
     assert_eq!(json["halted"]["message"], "the disk is full");
     assert_eq!(json["halted"]["code"], "disk-full");
     assert_eq!(ran.exit(), Exit::Failure);
-}
-
-#[test]
-fn a_limit_is_told_in_grammar() {
-    assert_eq!(Halted::at_limit(1).message, "The limit of 1 step is reached.");
-    assert_eq!(Halted::at_limit(3).message, "The limit of 3 steps is reached.");
 }

@@ -1,21 +1,10 @@
-//! What a run of several steps waits for: an agent's usage limit that says when it resets. Nothing else is waited for.
+//! How often a run of several steps waits for an agent's usage limit to be over. What is waited for is the engine's rule.
 
 use ratchet_engine::outcome::Cause;
 use ratchet_engine::report::ApplyReport;
-use ratchet_engine::time::Timestamp;
 
 /// How often in a row a limit may be reached again right after it was to be over, before a person has to look.
 const MOST_IN_A_ROW: u32 = 3;
-
-/// A moment to wait for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pause {
-    pub(super) until: Timestamp,
-    /// Why, in one sentence.
-    pub(super) why: String,
-    /// What to type instead of waiting.
-    pub(super) hint: Option<String>,
-}
 
 /// How patient a run is.
 #[derive(Debug)]
@@ -23,27 +12,6 @@ pub(super) struct Patience {
     /// Limits that were reached since the last step that got on.
     in_a_row: u32,
     most: u32,
-}
-
-impl Pause {
-    /// Finds what to wait for after a report: the first moment at which anything that is held can go on.
-    pub(super) fn of(report: &ApplyReport) -> Option<Self> {
-        match report {
-            ApplyReport::Step(step) if step.cause == Some(Cause::Quota) => {
-                let why = step.blocker.clone().or(step.message.clone());
-                let why = why.unwrap_or_else(|| "limit reached".to_owned());
-                Some(Self { until: step.retry_at?, why, hint: None })
-            }
-            ApplyReport::Parked(parked) => {
-                let waiting = std::iter::once(&parked.first).chain(&parked.others);
-                let first = waiting.filter(|waiting| waiting.retry_at.is_some());
-                let first = first.min_by_key(|waiting| waiting.retry_at)?;
-                let hint = Some(first.hint.clone());
-                Some(Self { until: first.retry_at?, why: first.reason.clone(), hint })
-            }
-            ApplyReport::Step(_) | ApplyReport::NothingReady(_) | ApplyReport::Proof(_) => None,
-        }
-    }
 }
 
 impl Patience {
@@ -74,6 +42,7 @@ impl Patience {
 mod tests {
     use ratchet_engine::name::{SpawnId, StepKey};
     use ratchet_engine::outcome::{StepResult, StepState};
+    use ratchet_engine::time::Timestamp;
     use ratchet_engine::transition::StepKind;
 
     use super::*;
@@ -90,15 +59,6 @@ mod tests {
             retry_at: at.map(Timestamp::from_unix_ms),
             ..step(StepState::Blocked)
         }
-    }
-
-    #[test]
-    fn only_a_limit_that_says_when_it_resets_is_waited_for() {
-        let pause = |result| Pause::of(&ApplyReport::Step(result)).map(|pause| pause.until);
-        assert_eq!(pause(limited(Some(5))), Some(Timestamp::from_unix_ms(5)));
-        assert_eq!(pause(limited(None)), None);
-        assert_eq!(pause(step(StepState::Blocked)), None);
-        assert_eq!(pause(step(StepState::Advanced)), None);
     }
 
     #[test]
