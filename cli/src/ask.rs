@@ -2,8 +2,10 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
+use inquire::InquireError;
 use ratchet_supervisor::environment::Environment;
 
+use crate::diagnostic::Failure;
 use crate::render::page::Tone;
 use crate::ui::Ui;
 
@@ -22,6 +24,33 @@ pub(crate) fn yes(ui: Ui, question: &str) -> bool {
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     read.is_ok() && is_yes(&answer)
+}
+
+/// Has the person choose one line of a menu; `None` if the person would rather not.
+pub(crate) fn one_of<T: std::fmt::Display>(
+    question: &str,
+    choices: Vec<T>,
+) -> Result<Option<T>, Failure> {
+    chosen(inquire::Select::new(question, choices).prompt())
+}
+
+/// Has the person tick lines of a menu, some of them ticked before; `None` if the person would rather not.
+pub(crate) fn some_of<T: std::fmt::Display>(
+    question: &str,
+    choices: Vec<T>,
+    ticked: &[usize],
+) -> Result<Option<Vec<T>>, Failure> {
+    chosen(inquire::MultiSelect::new(question, choices).with_default(ticked).prompt())
+}
+
+/// Tells a person who leaves the question from a terminal that cannot be used.
+fn chosen<T>(answer: Result<T, InquireError>) -> Result<Option<T>, Failure> {
+    match answer {
+        Ok(choice) => Ok(Some(choice)),
+        Err(InquireError::OperationCanceled | InquireError::OperationInterrupted) => Ok(None),
+        Err(error) => Err(Failure::from_error(&error)
+            .help("say it by flags instead; every command shows them with --help")),
+    }
 }
 
 fn is_yes(answer: &str) -> bool {

@@ -5,12 +5,16 @@
 pub(crate) mod batch;
 mod change;
 mod completions;
+mod instructions;
+mod list;
 mod man;
+mod new_change;
 mod report;
 mod stage;
+mod status;
 pub(crate) mod supervisor;
 mod template;
-mod validate;
+pub(crate) mod validate;
 mod watching;
 
 use ratchet_engine::name::ChangeName;
@@ -30,9 +34,13 @@ pub(crate) type Ended = Result<Exit, Failure>;
 /// Runs one command.
 pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
     match command {
+        Command::New(New::Change(args)) => new_change::run(args, ui),
         Command::New(New::Batch(args)) => batch::new::run(args, ui),
-        Command::Validate(args) => validate::run(args, ui),
+        Command::List(args) => list::run(args, ui),
+        Command::Status(args) => status::run(args, ui),
+        Command::Instructions(args) => instructions::run(args, ui),
         Command::Template(args) => template::run(args, ui),
+        Command::Validate(args) => validate::run(args, ui),
         Command::Completions(args) => completions::run(args, ui),
         Command::Man(args) => man::run(args),
         Command::Supervisor(verb) => supervisor::run(verb, ui),

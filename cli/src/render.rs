@@ -2,9 +2,13 @@
 //! [`crate::diagnostic`], and nowhere else.
 
 pub(crate) mod bar;
+pub(crate) mod changes;
 pub(crate) mod event;
+pub(crate) mod findings;
+pub(crate) mod instructions;
 pub(crate) mod list;
 pub(crate) mod page;
+pub(crate) mod planning;
 pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod step;
