@@ -8,6 +8,7 @@ pub(crate) mod change;
 pub(crate) mod duration;
 mod help;
 pub(crate) mod planning;
+pub(crate) mod setup;
 pub(crate) mod supervisor;
 
 use std::path::PathBuf;
@@ -33,6 +34,18 @@ pub(crate) struct Cli {
 // The order is the order of the help: plain commands first, then the workflow in the order in which it is used.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Set a project up: its folders, and skills and commands for your coding tools
+    #[command(after_long_help = setup::INIT_EXAMPLES)]
+    Init(setup::Init),
+
+    /// Bring the skills and commands of a project up to this version and to your profile
+    #[command(after_long_help = setup::UPDATE_EXAMPLES)]
+    Update(setup::Update),
+
+    /// Look at what work needs, and say how to get what is missing
+    #[command(after_long_help = setup::DOCTOR_EXAMPLES)]
+    Doctor(setup::Doctor),
+
     /// Create something new: a change or a batch
     #[command(subcommand)]
     New(New),
@@ -40,6 +53,9 @@ pub(crate) enum Command {
     /// List the changes that are not archived, or the capabilities of the feature store
     #[command(after_long_help = planning::LIST_EXAMPLES)]
     List(planning::List),
+
+    /// Show drafts, work in progress and finished changes at a glance
+    View(planning::View),
 
     /// Show how far a change is planned, and what to type next
     #[command(after_long_help = planning::STATUS_EXAMPLES)]
@@ -60,6 +76,10 @@ pub(crate) enum Command {
     /// Exits 0 if everything is valid and 1 if anything is not. Every finding is listed with its place.
     #[command(after_long_help = planning::VALIDATE_EXAMPLES)]
     Validate(planning::Validate),
+
+    /// Put a finished change away: its features into the store, its folder into the archive
+    #[command(after_long_help = planning::ARCHIVE_EXAMPLES)]
+    Archive(planning::Archive),
 
     /// Print the completion script of a shell
     #[command(after_long_help = "\

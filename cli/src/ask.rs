@@ -18,12 +18,32 @@ pub(crate) fn is_somebody_there(environment: &Environment) -> bool {
 
 /// Asks a question that is answered by no unless the person says yes.
 pub(crate) fn yes(ui: Ui, question: &str) -> bool {
+    answer(ui, question, "[y/N]").is_some_and(|answer| is_yes(&answer))
+}
+
+/// Asks a question that is answered by yes unless the person says something else; `None` if the person leaves.
+pub(crate) fn unless_no(ui: Ui, question: &str) -> Option<Reply> {
+    let answer = answer(ui, question, "[Y/n]")?;
+    Some(if answer.trim().is_empty() || is_yes(&answer) { Reply::Yes } else { Reply::No })
+}
+
+/// What a person said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reply {
+    Yes,
+    No,
+}
+
+/// Reads one line; `None` if there is none.
+fn answer(ui: Ui, question: &str, choice: &str) -> Option<String> {
     ui.tell(|page| {
-        page.tone(Tone::Heading, question).put(" [y/N] ");
+        page.tone(Tone::Heading, question).put(format_args!(" {choice} "));
     });
     let mut answer = String::new();
-    let read = io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && is_yes(&answer)
+    match io::stdin().lock().read_line(&mut answer) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(answer),
+    }
 }
 
 /// Has the person choose one line of a menu; `None` if the person would rather not.

@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use crate::follow::FollowError;
 use crate::project::planning::PlanningError;
+use crate::project::setup::SetupError;
 use crate::project::spawns::SpawnsError;
 use crate::project::verb::VerbError;
 use crate::runtime::StartError;
@@ -190,6 +191,9 @@ pub enum Error {
     /// A change cannot be planned, made or shown.
     #[error(transparent)]
     Planning(#[from] PlanningError),
+    /// A project cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
     /// A spawn cannot be looked at.
     #[error(transparent)]
     Spawns(#[from] SpawnsError),
@@ -263,6 +267,7 @@ impl Error {
             Self::Withdrawn => "step-withdrawn",
             Self::Verb(error) => error.code(),
             Self::Planning(error) => error.code(),
+            Self::Setup(error) => error.code(),
             Self::Spawns(error) => error.code(),
             Self::Follow(_) => "output-unreadable",
             Self::NoHome => "no-home",
@@ -365,6 +370,7 @@ impl Error {
             Self::Withdrawn => "run the command again to begin it".to_owned(),
             Self::Verb(error) => error.help(),
             Self::Planning(error) => return error.help(),
+            Self::Setup(error) => return error.help(),
             Self::Spawns(error) => error.help(),
             Self::Follow(_) => "the step goes on; try again with 'ratchet batch attach'".to_owned(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),

@@ -33,6 +33,12 @@ pub(crate) fn branches(root: &Path, group: Option<&Group>) -> Branches {
     Branches::of(group, head.as_deref(), origin_head.as_deref())
 }
 
+/// Names the remotes of the repository that holds `root`; none outside of git.
+#[must_use]
+pub(crate) fn remotes(root: &Path) -> Vec<String> {
+    ask(root, &["remote"]).map_or_else(Vec::new, |text| text.lines().map(str::to_owned).collect())
+}
+
 fn ask(root: &Path, arguments: &[&str]) -> Option<String> {
     #[expect(
         clippy::disallowed_methods,

@@ -14,6 +14,7 @@ pub mod request;
 
 pub mod client;
 pub mod daemon;
+pub mod doctor;
 
 mod actor;
 mod door;

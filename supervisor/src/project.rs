@@ -28,6 +28,7 @@ pub mod guidance;
 mod list;
 pub mod planning;
 mod report;
+pub mod setup;
 pub mod spawns;
 mod validate;
 pub mod verb;
@@ -36,7 +37,10 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use archive::{Archived, ArchivedBatch, FeatureChanges, unfinished};
+pub use archive::{
+    ArchiveOutlook, Archived, ArchivedBatch, Archiving, Checks, FeatureChanges, StoreUpdate,
+    unfinished,
+};
 pub use changes::{CreatedChange, ListedChange, ListedSpec, NewChange, Order, WorkState};
 pub use create::{CreatedBatch, SCAFFOLD};
 pub use list::{InvalidRow, ListRow, ListedBatch};

@@ -29,6 +29,8 @@ pub fn name_for(words: &[String]) -> Option<&str> {
             _ => Some("new"),
         },
         "list" => Some("changes"),
+        "view" => Some("overview"),
+        "archive" => Some("change-archive"),
         "status" => Some("change-status"),
         verb => Some(verb),
     }

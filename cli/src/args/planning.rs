@@ -48,6 +48,39 @@ Examples:
   ratchet list --sort name --json
   ratchet list --specs";
 
+pub(crate) const ARCHIVE_EXAMPLES: &str = "\
+The change's features replace those of the same paths in .ratchet/features/, what features/.deleted names goes, and the
+folder moves to .ratchet/changes/archive/<date>-<name>. Bad features and unknown standards keep everything where it is, and
+exit 1.
+
+Examples:
+  ratchet archive add-cart
+  ratchet archive add-cart --yes --json
+  ratchet archive fix-typo --skip-features";
+
+#[derive(Debug, Args)]
+pub(crate) struct Archive {
+    /// The change; asked for at a terminal if left out
+    pub(crate) change: Option<String>,
+    /// Ask nothing, and go on past open tasks
+    #[arg(short = 'y', long)]
+    pub(crate) yes: bool,
+    /// Leave the feature store and the standards as they are
+    #[arg(long)]
+    pub(crate) skip_features: bool,
+    /// Check neither features nor standards
+    #[arg(long)]
+    pub(crate) no_validate: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct NewChange {
     /// The change's name, kebab-case

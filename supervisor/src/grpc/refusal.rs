@@ -124,6 +124,7 @@ fn grpc_code(error: &Error) -> Code {
         | Error::Follow(_)
         | Error::NoHome
         | Error::NoWorkingDirectory { .. }
-        | Error::Planning(_) => Code::FailedPrecondition,
+        | Error::Planning(_)
+        | Error::Setup(_) => Code::FailedPrecondition,
     }
 }

@@ -12,7 +12,7 @@ use super::Project;
 use crate::error::Error;
 
 mod batch;
-mod change;
+pub(super) mod change;
 
 /// What can be validated.
 #[derive(Debug, Clone, PartialEq, Eq)]

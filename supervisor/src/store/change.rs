@@ -267,6 +267,7 @@ mod tests {
         assert_eq!(facts, ChangeFacts::default());
     }
 
+    // C-K05
     #[test]
     fn a_stamp_is_written_once_and_never_over_another() {
         let fixture = Fixture::new();

@@ -11,6 +11,9 @@ use crate::environment::Environment;
 /// The folder that marks a project's root and holds everything of ratchet's.
 pub const RATCHET_DIR: &str = ".ratchet";
 
+/// The file of links to standards in each capability of the feature store.
+pub const LINKS: &str = ".ratchet.yaml";
+
 pub use ratchet_engine::name::ARCHIVE;
 
 /// Where the journal and the parks of a step live (seed `run-state-locus`; spec `step-and-outcome` 5.5).
@@ -94,10 +97,10 @@ impl Layout {
         self.root.join(".gitignore")
     }
 
-    /// Returns the links of a capability's features to standards; of the store's own if it is the empty text.
+    /// Returns where the next state of the feature store is built; it is there only while a change is archived.
     #[must_use]
-    pub fn links(&self, capability: &str) -> PathBuf {
-        self.features().join(capability).join(".ratchet.yaml")
+    pub fn next_features(&self) -> PathBuf {
+        self.ratchet().join(".next")
     }
 
     /// Returns `.ratchet/changes`.
