@@ -3,7 +3,8 @@
 #
 #   tests/run.sh                      all stages but the recorded cases
 #   tests/run.sh --conformance DIR    those too: DIR holds run.py and one folder a case
-#   tests/run.sh --only STAGE         one stage: fmt, clippy, tests, doctests, docs, deny, release, conformance, sample
+#   tests/run.sh --only STAGE         one stage: fmt, clippy, tests, through, doctests, docs, deny, release,
+#                                     conformance, sample
 #
 # Needs Rust, git, bash and python3. Installs what else
 # is missing: cargo-nextest, cargo-deny and, on Debian-like machines, those of the first list but Rust, and a C linker.
@@ -42,6 +43,11 @@ install_missing() {
 fmt() { cargo fmt --all --check; }
 clippy() { cargo clippy --locked --workspace --all-targets -- --deny warnings; }
 tests() { cargo nextest run --locked --workspace; }
+# The command line once more, each world with a supervisor that its commands find.
+through() {
+    RATCHET_TEST_THROUGH=supervisor cargo nextest run --locked -p ratchet-tests --test it \
+        -E 'not test(/^daemon::|^house_rules::/)'
+}
 doctests() { cargo test --locked --workspace --doc; }
 docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --workspace --no-deps; }
 deny() { cargo deny --locked check bans licenses sources; }
@@ -71,12 +77,12 @@ stage() {
 install_missing
 if [ -n "$only" ]; then
     case $only in
-        fmt | clippy | tests | doctests | docs | deny | release | conformance | sample) stage "$only" ;;
+        fmt | clippy | tests | through | doctests | docs | deny | release | conformance | sample) stage "$only" ;;
         *) echo "tests/run.sh: no stage $only" >&2; exit 2 ;;
     esac
     exit
 fi
-for name in fmt clippy tests doctests docs deny release conformance sample; do
+for name in fmt clippy tests through doctests docs deny release conformance sample; do
     stage "$name"
 done
 printf '\nall hold, %d s\n' "$SECONDS"

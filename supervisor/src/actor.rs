@@ -7,6 +7,7 @@
 pub(crate) mod batch;
 pub(crate) mod board;
 mod brood;
+mod log;
 pub(crate) mod message;
 mod project;
 pub(crate) mod root;

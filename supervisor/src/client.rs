@@ -42,11 +42,13 @@ const STILL_THERE: Duration = Duration::from_secs(30);
 /// A connection. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
 pub struct Client {
-    service: SupervisorServiceClient<InterceptedService<Channel, Mark>>,
-    channel: Channel,
-    mark: Mark,
+    service: SupervisorServiceClient<Marked>,
+    /// The same connection, for other services.
+    connection: Box<Marked>,
     same_machine: SameMachine,
 }
+
+type Marked = InterceptedService<Channel, Mark>;
 
 /// A step that was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,9 +161,9 @@ impl Client {
             .http2_keep_alive_interval(STILL_THERE)
             .keep_alive_timeout(STILL_THERE);
         let channel = endpoint.connect().await.map_err(unreachable)?;
-        let mark = Mark { token };
-        let service = SupervisorServiceClient::with_interceptor(channel.clone(), mark.clone());
-        let mut client = Self { service, channel, mark, same_machine };
+        let connection = InterceptedService::new(channel, Mark { token });
+        let service = SupervisorServiceClient::new(connection.clone());
+        let mut client = Self { service, connection: Box::new(connection), same_machine };
         match tokio::time::timeout(PATIENCE, client.info()).await {
             Ok(answered) => answered.map(|_| client),
             Err(_) => Err(ClientError::Silent { place: name }),
@@ -314,16 +316,17 @@ impl ClientError {
     /// Lists why, the nearest cause first, as far as it helps a person.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
-        if let Self::Refused(detail) = self {
-            return detail.causes.clone();
+        let chain = std::iter::successors(std::error::Error::source(self), |error| error.source());
+        match self {
+            Self::Refused(detail) => detail.causes.clone(),
+            // What lies between is how the layers of the transport call it.
+            Self::Cut(_) | Self::Unreachable { .. } => {
+                chain.last().map(ToString::to_string).into_iter().collect()
+            }
+            Self::Place(_) | Self::Silent { .. } | Self::Malformed(_) => {
+                chain.map(|error| error.to_string()).collect()
+            }
         }
-        let mut causes = Vec::new();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            causes.push(error.to_string());
-            cause = error.source();
-        }
-        causes
     }
 }
 

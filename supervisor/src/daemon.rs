@@ -4,6 +4,7 @@
 //! are closed. Nothing here wakes up unless somebody calls, a step does something, or systemd asks for a sign of life.
 
 pub mod files;
+mod recovery;
 pub mod registry;
 mod systemd;
 
@@ -15,7 +16,7 @@ use std::time::Duration;
 use rustix::process::Gid;
 use thiserror::Error as ThisError;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -29,13 +30,9 @@ use crate::error::Error;
 use crate::grpc::listen::{ListenError, Listener, Socket, Tls, serve};
 use crate::grpc::service::{Ending, Service};
 use crate::house::Options;
-use crate::project::Project;
 
 /// How long clients have to let go once they have been told of the end.
 const LETTING_GO: Duration = Duration::from_secs(2);
-
-/// How long a full mailbox is given before a step is recovered after all.
-const BREATH: Duration = Duration::from_millis(50);
 
 /// How a supervisor is to run.
 #[derive(Debug)]
@@ -73,8 +70,7 @@ pub enum DaemonError {
 /// # Errors
 /// [`DaemonError`], before any call is answered.
 pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = Signals::take()?;
     let systemd = Systemd::of(&options.environment);
     let on_signal = options.on_signal;
     let running = start(options).await?;
@@ -82,8 +78,7 @@ pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     running.say_where();
     let mut asked = running.service.asked_to_end.subscribe();
     let ending = tokio::select! {
-        _ = terminate.recv() => on_signal,
-        _ = interrupt.recv() => on_signal,
+        () = signals.next() => on_signal,
         () = systemd.keep_telling() => on_signal,
         ending = async { *asked.wait_for(Option::is_some).await.expect("the service lives") } => {
             ending.unwrap_or(on_signal)
@@ -95,12 +90,31 @@ pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     tokio::select! {
         () = running.end(ending) => {}
         // A second signal waits for nothing; the shims go on.
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = signals.next() => {}
         () = systemd.keep_telling() => {}
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// What ends a supervisor from outside: Ctrl-C, a service manager, the end of its terminal.
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn take() -> std::io::Result<Self> {
+        let [terminate, interrupt, hangup] =
+            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        Ok(Self([terminate?, interrupt?, hangup?]))
+    }
+
+    async fn next(&mut self) {
+        let [terminate, interrupt, hangup] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 /// A supervisor that answers calls.
@@ -150,7 +164,7 @@ pub async fn start(options: DaemonOptions) -> Result<Running, DaemonError> {
         asked_to_end: watch::Sender::new(None),
         ending: CancellationToken::new(),
     };
-    recover(&service);
+    recovery::begin(&service);
     let mut servers = JoinSet::new();
     for listener in listeners {
         let (service, ending) = (service.clone(), service.ending.clone());
@@ -177,59 +191,34 @@ impl Running {
     /// Ends in order.
     pub async fn end(mut self, ending: Ending) {
         self.service.supervisor.close();
-        match ending {
-            Ending::Leave => {}
-            Ending::Drain(None) => self.service.supervisor.cleared().await,
-            Ending::Drain(Some(ms)) => {
-                let cleared = self.service.supervisor.cleared();
-                if tokio::time::timeout(Duration::from_millis(ms), cleared).await.is_err() {
-                    tracing::warn!("steps still run; they are left to their shims");
-                }
-            }
-        }
+        self.wait_for_steps(ending).await;
         drop(self.socket.take());
         self.service.ending.cancel();
         // tonic waits for its clients without end.
         let closed = async { while self.servers.join_next().await.is_some() {} };
         let _in_time = tokio::time::timeout(LETTING_GO, closed).await;
     }
-}
 
-/// Has every step that an earlier life began gone on with. What runs is watched again, what has ended is judged, what is
-/// lost is parked; a project that cannot be looked at is named and holds up no other.
-fn recover(service: &Service) {
-    for root in service.registry.roots() {
-        let service = service.clone();
-        tokio::task::spawn_blocking(move || {
-            let looked = Project::at(&root, service.environment.clone())
-                .and_then(|project| Ok((project.unfinished()?, project)));
-            match looked {
-                Err(error) => {
-                    tracing::warn!(project = %root.display(), %error, "a project cannot be looked at");
+    /// Waits as it was asked to; who asks again is the one who counts.
+    async fn wait_for_steps(&self, mut ending: Ending) {
+        let mut asked = self.service.asked_to_end.subscribe();
+        loop {
+            let asked_for = ending;
+            let time_is_over = async move {
+                match asked_for {
+                    Ending::Leave => {}
+                    Ending::Drain(Some(ms)) => tokio::time::sleep(Duration::from_millis(ms)).await,
+                    Ending::Drain(None) => std::future::pending().await,
                 }
-                Ok((homes, project)) => {
-                    for home in homes {
-                        let supervisor = service.supervisor.clone();
-                        tokio::spawn(recover_one(supervisor, project.clone(), home));
-                    }
+            };
+            tokio::select! {
+                biased;
+                () = self.service.supervisor.cleared() => return,
+                () = time_is_over => {
+                    let steps = self.service.supervisor.active().len();
+                    return tracing::info!(steps, "what still runs is left to its shims");
                 }
-            }
-        });
-    }
-}
-
-async fn recover_one(
-    supervisor: Supervisor,
-    project: Project,
-    home: crate::store::layout::RunHome,
-) {
-    loop {
-        match supervisor.recover(&project, home.clone()).await {
-            Ok(()) | Err(Error::Closing) => return,
-            Err(Error::Busy) => tokio::time::sleep(BREATH).await,
-            Err(error) => {
-                let project = project.root().display().to_string();
-                return tracing::warn!(project, ?home, %error, "a step cannot be recovered");
+                Ok(()) = asked.changed() => ending = asked.borrow_and_update().unwrap_or(ending),
             }
         }
     }

@@ -79,8 +79,12 @@ impl Supervisor {
     ///
     /// # Errors
     /// As [`Supervisor::apply`].
-    pub async fn recover(&self, project: &Project, home: RunHome) -> Result<(), Error> {
-        let Caller { events, .. } = Caller::nobody();
+    pub async fn recover(
+        &self,
+        project: &Project,
+        home: RunHome,
+        events: EventSink,
+    ) -> Result<(), Error> {
         self.ask(project, home, Ask::Recover, events).await.map(drop)
     }
 

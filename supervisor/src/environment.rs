@@ -27,7 +27,7 @@ impl Environment {
     pub fn from_process() -> io::Result<Self> {
         let vars: BTreeMap<_, _> = std::env::vars_os().collect();
         let cwd = std::env::current_dir()?;
-        let home = home_of(&vars).or_else(std::env::home_dir);
+        let home = home_of(&vars).or_else(std::env::home_dir).map(|home| cwd.join(home));
         Ok(Self { vars, cwd, home, state: None })
     }
 
@@ -38,8 +38,9 @@ impl Environment {
         V: Into<OsString>,
     {
         let vars: BTreeMap<_, _> = vars.into_iter().map(|(k, v)| (k.into(), v.into())).collect();
-        let home = home_of(&vars);
-        Self { vars, cwd: cwd.into(), home, state: None }
+        let cwd = cwd.into();
+        let home = home_of(&vars).map(|home| cwd.join(home));
+        Self { vars, cwd, home, state: None }
     }
 
     /// Keeps state where another environment does: what one process starts, the next one of its kind must find.
@@ -79,7 +80,7 @@ impl Environment {
         &self.cwd
     }
 
-    /// Returns the user's home, if there is one.
+    /// Returns the user's home, if there is one; a relative one is where it is from the working directory.
     #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
@@ -173,6 +174,13 @@ mod tests {
         let relative = Environment::new("/w", [("HOME", "/h"), ("XDG_CONFIG_HOME", "c")]);
         assert_eq!(relative.config_home(), Some(PathBuf::from("/h/.config")));
         assert_eq!(Environment::new("/w", [("A", "b")]).config_home(), None);
+    }
+
+    #[test]
+    fn a_relative_home_is_made_absolute() {
+        let environment = Environment::new("/w", [("HOME", "rel")]);
+        assert_eq!(environment.home(), Some(Path::new("/w/rel")));
+        assert_eq!(environment.state_home(), Some(PathBuf::from("/w/rel/.local/state")));
     }
 
     #[test]

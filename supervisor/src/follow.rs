@@ -67,7 +67,7 @@ pub async fn follow(
 ///
 /// # Errors
 /// [`FollowError`].
-pub async fn end_of(dir: &SpawnDir) -> Result<(), Error> {
+pub(crate) async fn end_of(dir: &SpawnDir) -> Result<(), Error> {
     // What it printed is of no interest, and reading it may fail.
     let mut attachment =
         Attachment::open(dir, Position::from_offset(u64::MAX)).map_err(FollowError::Attach)?;

@@ -1,5 +1,6 @@
 //! What actors share: how this process is set up, what runs in it, and the project as a caller sees it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,12 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ratchet_engine::settings::Locus;
+use ratchet_spawn::SpawnId;
 use ratchet_spawn::retention::{Keep, sweep};
-use tokio::sync::Semaphore;
 
 use crate::actor::board::Board;
 use crate::error::Error;
 use crate::project::Project;
+use crate::room::Room;
 use crate::runtime::Places;
 use crate::store;
 use crate::store::layout::spawns_root;
@@ -34,7 +36,7 @@ pub(crate) struct Office {
     pub(crate) options: Arc<Options>,
     pub(crate) board: Arc<Board>,
     /// Room for commands on this machine.
-    local: Arc<Semaphore>,
+    local: Room,
 }
 
 /// A project as one caller sees it, and how this process is set up.
@@ -46,15 +48,15 @@ pub(crate) struct House {
 
 impl Office {
     pub(crate) fn new(options: Options) -> Self {
-        let local = Arc::new(Semaphore::new(options.local_capacity.get()));
+        let local = Room::new(options.local_capacity);
         Self { options: Arc::new(options), board: Board::new(), local }
     }
 
     /// Gives the room at a locus. What runs in a container runs on this machine, too; an order for a place that there is
     /// none of is refused when its turn comes.
-    pub(crate) fn room(&self, locus: Locus) -> Arc<Semaphore> {
+    pub(crate) fn room(&self, locus: Locus) -> &Room {
         match locus {
-            Locus::Local | Locus::Docker | Locus::Remote => Arc::clone(&self.local),
+            Locus::Local | Locus::Docker | Locus::Remote => &self.local,
         }
     }
 }
@@ -82,9 +84,16 @@ impl House {
         if !store::due::claim(&root, now, SWEEP_EVERY) {
             return;
         }
-        match sweep(&root, now, &KEPT, &Default::default()) {
+        match sweep(&root, now, &KEPT, &self.needed()) {
             Ok(swept) => tracing::debug!(removed = swept.removed.len(), "spawns swept"),
             Err(error) => tracing::warn!(%error, "spawns cannot be swept"),
         }
+    }
+
+    /// Lists the spawns that an intent still names although its own file is gone.
+    fn needed(&self) -> BTreeSet<SpawnId> {
+        let steps = self.project.layout().steps();
+        let spawns = steps.into_iter().flat_map(store::trace::spawns);
+        spawns.filter_map(|spawn| SpawnId::parse(spawn.as_str()).ok()).collect()
     }
 }

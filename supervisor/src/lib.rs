@@ -26,6 +26,7 @@ mod order;
 mod perform;
 mod record;
 mod recover;
+mod room;
 mod runtime;
 mod watch;
 

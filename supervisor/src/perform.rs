@@ -82,7 +82,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
 /// Tells what `validate` would refuse in the manifest, which plans cannot be read, and what a budget cannot see.
 fn doubts(house: &House, snapshot: &Snapshot) -> Vec<Notice> {
     let manifest = snapshot.manifest.doubts.iter().map(|doubt| format!("batch.yaml: {doubt}"));
-    let plans = house.project.plan_warnings(snapshot);
+    let plans = house.project.file_warnings(snapshot);
     let budget = budget::blind_spot(&snapshot.settings, &snapshot.usage);
     let warning = |text| Notice { level: NoticeLevel::Warning, text };
     manifest.chain(plans).chain(budget).map(warning).collect()

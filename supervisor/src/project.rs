@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::store::layout::{self, Layout, RATCHET_DIR};
 use crate::store::limits::Limits;
 use crate::store::manifest::{self, ReadError};
+use crate::store::run_state::RunState;
 use crate::store::{change, settings, snapshot};
 
 mod archive;
@@ -78,7 +79,8 @@ impl Project {
             .map_err(|source| Error::NoWorkingDirectory { source })?;
         let holds_ratchet = |folder: &&Path| folder.join(RATCHET_DIR).is_dir();
         let root = cwd.ancestors().find(holds_ratchet).unwrap_or(&cwd);
-        Ok(Self { layout: Layout::new(root), environment, clock: Clock::System })
+        let layout = Layout::new(root).with_traces(&environment);
+        Ok(Self { layout, environment, clock: Clock::System })
     }
 
     /// Takes the project at a folder that somebody else has found, in the environment of whoever asks.
@@ -91,7 +93,8 @@ impl Project {
         if !root.is_dir() {
             return Err(gone(std::io::ErrorKind::NotADirectory.into()));
         }
-        Ok(Self { layout: Layout::new(root), environment, clock: Clock::System })
+        let layout = Layout::new(root).with_traces(&environment);
+        Ok(Self { layout, environment, clock: Clock::System })
     }
 
     /// Takes another clock than the system's.
@@ -196,15 +199,27 @@ impl Project {
         Ok(warnings)
     }
 
-    /// Says which plans of a batch count as plans without tasks because they cannot be read; one line each.
+    /// Says what of a batch's files cannot be made out and how they count: plans that cannot be read are plans without
+    /// tasks, a damaged `state.json` parks nothing. One line each.
     #[must_use]
-    pub fn plan_warnings(&self, snapshot: &Snapshot) -> Vec<String> {
+    pub fn file_warnings(&self, snapshot: &Snapshot) -> Vec<String> {
         let without_tasks = |facts: &ChangeFacts| facts.has_plan && facts.tasks_total == 0;
         let suspects = snapshot.changes.iter().filter(|(_, facts)| without_tasks(facts));
         let warning = |why: String| format!("{why}; it counts as a plan without tasks");
-        suspects
-            .filter_map(|(name, _)| change::plan_fault(&self.layout, name).map(warning))
-            .collect()
+        let plans =
+            suspects.filter_map(|(name, _)| change::plan_fault(&self.layout, name).map(warning));
+        plans.chain(self.state_warning(&snapshot.batch)).collect()
+    }
+
+    fn state_warning(&self, batch: &BatchName) -> Option<String> {
+        let run = self.layout.run(&layout::RunHome::Batch(batch.clone()));
+        let broken = RunState::read(&run).is_ok_and(|state| state.is_broken());
+        broken.then(|| {
+            format!(
+                "{} is damaged, so what was parked in it counts as not parked; look into the journal before you go on",
+                run.state().display()
+            )
+        })
     }
 
     /// Gathers all the facts about a batch.

@@ -11,10 +11,9 @@ use ratchet_engine::name::StepKey;
 use ratchet_engine::outcome::{
     self, BlockedBy, Cause, Report as SessionReport, Session, SessionEnd, StepResult, Verdict,
 };
-use ratchet_engine::park::{NewPark, ParkChange, park_after, park_after_alone};
+use ratchet_engine::park::{ParkChange, outlives, park_after, park_after_alone};
 use ratchet_engine::proof::{Matcher, ProofRecord};
 use ratchet_engine::report::ApplyReport;
-use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 
 use crate::actor::message::Report;
@@ -52,11 +51,6 @@ pub(crate) fn refused(house: &House, home: &RunHome, result: &StepResult) -> Res
     }
     match home {
         RunHome::Batch(_) => journal::with_lock(&run(house, home), |writer| {
-            let state = RunState::read(writer.run())?;
-            // What a person said about an earlier question is not thrown away by a step that never began.
-            if state.park(&result.change).is_some_and(|park| !park.is_unresolved() && !park.retry) {
-                return Ok(());
-            }
             let change = park_after(result, BlockedBy::Person);
             park(house, home, writer, &result.change, change, &house.project.now().to_string())
         }),
@@ -235,6 +229,8 @@ fn is_cut_short(end: &SessionEnd) -> bool {
 /// earlier, cut off attempt to record has left is no report.
 fn reports(run: &RunDir, key: &StepKey, since: usize) -> Result<Vec<SessionReport>, Error> {
     let entries = journal::entries_of(run, key)?;
+    // A journal that has become shorter was cleaned away meanwhile: what is in it came after.
+    let since = if entries.len() < since { 0 } else { since };
     let session = entries.iter().enumerate().skip(since);
     Ok(session
         .filter(|(_, entry)| entry.spawn.is_none())
@@ -288,8 +284,10 @@ fn park(
     since: &str,
 ) -> Result<(), Error> {
     let mut state = RunState::read(writer.run())?;
+    if state.park(key).is_some_and(|old| outlives(&old, &change, since)) {
+        return Ok(());
+    }
     match change {
-        ParkChange::Set(new) if is_decided(&state, &new, since) => return Ok(()),
         ParkChange::Set(new) => state.set(&new.at(house.project.now())),
         ParkChange::Clear => {
             let had_one = state.clear(key);
@@ -300,16 +298,6 @@ fn park(
         ParkChange::Keep => return Ok(()),
     }
     Ok(state.write(writer)?)
-}
-
-/// Says whether a person has already decided about this very park: the agent reported it in this session, and was still
-/// winding down when the answer came.
-fn is_decided(state: &RunState, new: &NewPark, since: &str) -> bool {
-    let moment = |text: &str| Timestamp::parse(text);
-    state.park(&new.key).is_some_and(|old| {
-        let same = old.kind == new.kind && old.reason == new.reason;
-        same && !old.is_unresolved() && moment(&old.parked_at) >= moment(since)
-    })
 }
 
 fn run(house: &House, home: &RunHome) -> RunDir {

@@ -31,6 +31,7 @@ pub mod settings;
 pub mod snapshot;
 pub mod standards;
 pub(crate) mod swap;
+pub(crate) mod trace;
 pub mod usage;
 pub mod workflow;
 

@@ -188,7 +188,7 @@ fn a_second_apply_of_a_batch_is_refused_while_the_first_runs() {
         Action::write("agent-is-here", ""),
         Action::wait_for("go-on"),
     ]);
-    let first = env.ratchet(["batch", "apply"]).agent(&env.agent(&script)).start();
+    let first = env.ratchet(["batch", "apply"]).embedded().agent(&env.agent(&script)).start();
     ratchet_tests::wait::until_exists(&env.path("agent-is-here"));
     let error = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::honest())).refused();
     assert!(error.contains("already running") && error.contains("shop"), "{error}");

@@ -107,7 +107,8 @@ fn lived_in() -> TestEnv {
     apply(&env, &Script::always([Action::ReadPrompt, Action::blocker("which?")]));
     env.ratchet(["batch", "report", "--change", "add-api", "--answer", "that one"]).ok();
     let asks_again = env.agent(&Script::always([Action::ReadPrompt, Action::blocker("and now?")]));
-    let died = env.ratchet(["batch", "apply"]).agent(&asks_again).var(CRASH_VAR, "act").run();
+    let died =
+        env.ratchet(["batch", "apply"]).agent(&asks_again).embedded().var(CRASH_VAR, "act").run();
     assert_eq!(died.signal, Some(Signal::KILL.as_raw()), "{died}");
     env.wait_until_empty();
     assert!(env.path(LOCK).exists() && env.path(INFLIGHT).exists(), "{died}");
@@ -337,8 +338,12 @@ fn a_line_cut_short_by_a_full_disk_is_not_glued_to_the_next() {
 fn an_apply_on_a_full_disk_starts_no_agent() {
     let env = shop();
     let script = Script::always([Action::ran("started")]);
-    let finished =
-        env.ratchet(["batch", "apply"]).agent(&env.agent(&script)).with_file_size_limit(0).run();
+    let finished = env
+        .ratchet(["batch", "apply"])
+        .agent(&env.agent(&script))
+        .embedded()
+        .with_file_size_limit(0)
+        .run();
     assert_eq!(finished.code, Some(1), "{finished}");
     assert_eq!(env.agent_runs(), 0, "no intent on disk, no agent");
 }
@@ -391,8 +396,12 @@ fn a_plan_that_cannot_be_read_is_warned_about() {
         for verb in ["status", "apply"] {
             // An agent that looked into the plan would wait for the pipe.
             let agent = env.agent(&Script::always([Action::ReadPrompt]));
-            let finished =
-                env.ratchet(["batch", verb, "--json"]).agent(&agent).without_privileges().run();
+            let finished = env
+                .ratchet(["batch", verb, "--json"])
+                .agent(&agent)
+                .embedded()
+                .without_privileges()
+                .run();
             let warned = finished.stderr().contains("plan.md");
             assert!(warned, "{damage:?} {verb}:\n{finished}");
         }

@@ -6,7 +6,12 @@ use serde_json::{Value, json};
 use crate::empty;
 
 fn names(listed: &Value) -> Vec<&str> {
-    listed["changes"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect()
+    listed["changes"]
+        .as_array()
+        .expect("a test's own world holds")
+        .iter()
+        .map(|row| row["name"].as_str().expect("a test's own world holds"))
+        .collect()
 }
 
 // C-K02 C-K10

@@ -20,7 +20,7 @@ fn outcomes(env: &TestEnv) -> Vec<Value> {
 fn crash_then_apply_again(verb: &str) {
     let env = shop();
     let agent = env.agent(&Script::honest());
-    let died = env.ratchet(["batch", "apply"]).agent(&agent).var(CRASH_VAR, verb).run();
+    let died = env.ratchet(["batch", "apply"]).agent(&agent).embedded().var(CRASH_VAR, verb).run();
     assert_eq!(died.signal, Some(Signal::KILL.as_raw()), "it did not die at {verb}:\n{died}");
 
     let step = env.ratchet(["batch", "apply"]).agent(&agent).json();
@@ -73,7 +73,8 @@ fn death_while_judging_judges_again() {
 fn death_while_recording_records_once() {
     let env = shop();
     let agent = env.agent(&Script::honest());
-    let died = env.ratchet(["batch", "apply"]).agent(&agent).var(CRASH_VAR, "record").run();
+    let died =
+        env.ratchet(["batch", "apply"]).agent(&agent).embedded().var(CRASH_VAR, "record").run();
     assert_eq!(died.signal, Some(Signal::KILL.as_raw()), "{died}");
     env.ratchet(["batch", "apply"]).agent(&agent).ok();
     let proposed =
@@ -98,7 +99,7 @@ fn death_at_a_proof_runs_and_records_it_once() {
             ),
         );
         env.add_done("shop", "add-api");
-        let died = env.ratchet(["batch", "apply"]).var(CRASH_VAR, verb).run();
+        let died = env.ratchet(["batch", "apply"]).embedded().var(CRASH_VAR, verb).run();
         assert_eq!(died.signal, Some(Signal::KILL.as_raw()), "{verb}: {died}");
         let proof = env.ratchet(["batch", "apply"]).json();
         assert_eq!(proof["passed"], true, "{verb}: {proof:#}");
@@ -120,7 +121,7 @@ fn held(env: &TestEnv) -> (Running, String) {
         Action::complete("planned"),
     ]);
     let agent = env.agent(&script);
-    let running = env.ratchet(["batch", "apply"]).agent(&agent).start();
+    let running = env.ratchet(["batch", "apply"]).embedded().agent(&agent).start();
     wait::until_exists(&env.path("agent-is-here"));
     (running, agent)
 }
@@ -201,4 +202,29 @@ fn a_killed_standalone_step_is_taken_up_by_its_next_verb() {
     let step = env.ratchet(["apply", "cart"]).agent(&agent).json();
     assert_eq!(step["state"], "advanced", "{step:#}");
     assert_eq!(env.agent_runs(), 1);
+}
+
+#[test]
+fn what_died_between_its_intent_and_its_start_keeps_nobody_waiting_and_never_starts() {
+    let env = shop();
+    let agent = env.agent(&Script::honest());
+    env.ratchet(["batch", "apply"]).agent(&agent).var(CRASH_VAR, "intend").run();
+    env.ratchet(["batch", "cancel"]).ok().says("No step");
+    env.ratchet(["batch", "attach"]).refused();
+    assert_eq!(crate::status(&env)["running"], Value::Null);
+    assert_eq!(env.agent_runs(), 0);
+    assert_eq!(env.ratchet(["batch", "apply"]).agent(&agent).json()["state"], "advanced");
+    assert_eq!((env.agent_runs(), outcomes(&env).len()), (1, 1));
+}
+
+// A parent that takes no note of its children's ends, as the first process of many a container.
+#[test]
+fn whoever_died_holds_nothing_even_while_nobody_has_taken_note_of_it() {
+    let env = shop();
+    let (first, agent) = held(&env);
+    first.signal(Signal::KILL);
+    wait::until("the apply to be gone", || !process::is_alive(first.pid()));
+    env.write("go-on", "");
+    assert_eq!(env.ratchet(["batch", "apply"]).agent(&agent).json()["state"], "advanced");
+    assert_eq!((env.agent_runs(), outcomes(&env).len()), (1, 1));
 }

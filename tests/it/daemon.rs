@@ -4,5 +4,6 @@ mod access;
 mod calls;
 mod cli;
 mod hosted;
+mod single_flight;
 mod survival;
 mod trouble;

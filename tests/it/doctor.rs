@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::empty;
 
 fn check<'a>(found: &'a Value, id: &str) -> &'a Value {
-    let checks = found["checks"].as_array().unwrap();
+    let checks = found["checks"].as_array().expect("a test's own world holds");
     checks.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("{id}: {found:#}"))
 }
 
@@ -24,8 +24,9 @@ fn doctor(env: &TestEnv) -> (Option<i32>, Value) {
 fn add_agent(env: &TestEnv, name: &str, script: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let path = env.base().join("bin").join(name);
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a test's own world holds");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+        .expect("a test's own world holds");
 }
 
 // C-M21

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ratchet_tests::{Manifest, Script, schema, wait};
+use ratchet_tests::{Manifest, Script, Supervisor, schema};
 
 use crate::{empty, with};
 
@@ -51,11 +51,9 @@ fn every_answer_to_a_program_fits_its_schema() {
     ] {
         asks(line);
     }
-    let supervisor = env.ratchet(["supervisor", "run"]).start();
-    wait::until_exists(&env.base().join("run/ratchet/supervisor.sock"));
+    let _supervisor = (!Supervisor::is_asked_for()).then(|| env.start_supervisor());
     asks("supervisor status");
     asks("supervisor stop");
-    supervisor.wait().assert_code(0);
     let known: BTreeSet<String> = std::fs::read_dir(schema::folder())
         .expect("the schemas are there")
         .map(|entry| entry.expect("an entry").path())

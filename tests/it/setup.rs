@@ -24,8 +24,8 @@ const CORE: [(&str, &str); 11] = [
 
 fn user_config(env: &TestEnv, text: &str) {
     let folder = env.base().join("config/ratchet");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("config.json"), text).unwrap();
+    fs::create_dir_all(&folder).expect("a test's own world holds");
+    fs::write(folder.join("config.json"), text).expect("a test's own world holds");
 }
 
 fn init(env: &TestEnv, tools: &str) -> Value {
@@ -37,10 +37,13 @@ fn files(folder: PathBuf) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
-            match entry.file_type().unwrap().is_dir() {
+        for entry in fs::read_dir(folder).expect("a test's own world holds").flatten() {
+            match entry.file_type().expect("a test's own world holds").is_dir() {
                 true => folders.push(entry.path()),
-                false => found.push((entry.path(), fs::read(entry.path()).unwrap())),
+                false => found.push((
+                    entry.path(),
+                    fs::read(entry.path()).expect("a test's own world holds"),
+                )),
             }
         }
     }

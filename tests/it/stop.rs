@@ -1,17 +1,26 @@
 //! Stopping a running step, following it, and looking back at it: signals, `cancel`, `attach`, `log`.
 
-use ratchet_tests::{Action, Running, Script, TestEnv, wait};
+use ratchet_tests::{Action, Call, Running, Script, TestEnv, wait};
 use rustix::process::Signal;
 
 use crate::{apply, shop};
 
 /// An apply whose agent does `actions` and then hangs.
 fn hanging(env: &TestEnv, actions: impl IntoIterator<Item = Action>) -> Running {
+    hanging_in(env, actions, |call| call)
+}
+
+fn hanging_in(
+    env: &TestEnv,
+    actions: impl IntoIterator<Item = Action>,
+    call: impl FnOnce(Call) -> Call,
+) -> Running {
     let all = [Action::ran("hangs"), Action::say("here I am")]
         .into_iter()
         .chain(actions)
         .chain([Action::write("agent-is-here", ""), Action::Hang]);
-    let running = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::always(all))).start();
+    let agent = env.agent(&Script::always(all));
+    let running = call(env.ratchet(["batch", "apply"])).agent(&agent).start();
     wait::until_exists(&env.path("agent-is-here"));
     running
 }
@@ -123,7 +132,7 @@ fn cancel_stops_the_step_from_another_terminal() {
 #[test]
 fn cancel_stops_a_step_whose_apply_has_died() {
     let env = shop();
-    let running = hanging(&env, []);
+    let running = hanging_in(&env, [], Call::embedded);
     running.signal(Signal::KILL);
     running.wait();
     env.ratchet(["batch", "cancel"]).ok();

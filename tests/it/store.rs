@@ -26,7 +26,15 @@ fn declare(env: &TestEnv, change: &str, tags: &str) {
 
 fn archived(env: &TestEnv) -> Vec<String> {
     let Ok(entries) = fs::read_dir(env.path(".ratchet/changes/archive")) else { return Vec::new() };
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    entries
+        .map(|entry| {
+            entry
+                .expect("a test's own world holds")
+                .file_name()
+                .into_string()
+                .expect("a test's own world holds")
+        })
+        .collect()
 }
 
 /// Every file of the feature store with its text.
@@ -40,8 +48,12 @@ fn store(env: &TestEnv) -> Vec<(String, String)> {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let name = path.strip_prefix(&root).unwrap().display().to_string();
-                found.push((name, fs::read_to_string(path).unwrap()));
+                let name = path
+                    .strip_prefix(&root)
+                    .expect("a test's own world holds")
+                    .display()
+                    .to_string();
+                found.push((name, fs::read_to_string(path).expect("a test's own world holds")));
             }
         }
     }

@@ -93,7 +93,7 @@ fn a_command_that_stands_in_for_the_agent_is_not_booked() {
 #[test]
 fn an_outcome_that_is_recorded_again_after_a_crash_is_booked_once() {
     let env = with_claude();
-    claude(&env, &["batch", "apply"], &honest()).var(CRASH_VAR, "record").run();
+    claude(&env, &["batch", "apply"], &honest()).embedded().var(CRASH_VAR, "record").run();
     assert_eq!(booked(&env).len(), 1);
     let step = claude(&env, &["batch", "apply"], &honest()).json();
     assert_eq!(step["state"], "advanced", "{step:#}");

@@ -16,7 +16,12 @@ fn add_good(env: &TestEnv, change: &str) {
 }
 
 fn paths(item: &Value) -> Vec<&str> {
-    item["issues"].as_array().unwrap().iter().map(|issue| issue["path"].as_str().unwrap()).collect()
+    item["issues"]
+        .as_array()
+        .expect("a test's own world holds")
+        .iter()
+        .map(|issue| issue["path"].as_str().expect("a test's own world holds"))
+        .collect()
 }
 
 // C-K18

@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -47,6 +48,12 @@ impl Call {
         self
     }
 
+    /// Has this very process host its steps, whatever supervisor is there: it is what the test kills or limits.
+    #[must_use]
+    pub fn embedded(self) -> Self {
+        self.var("RATCHET_SUPERVISOR", "embedded")
+    }
+
     /// Stands a command in for the agent.
     #[must_use]
     pub fn agent(self, command: &str) -> Self {
@@ -77,6 +84,18 @@ impl Call {
         let script =
             format!("set -o pipefail; {{ {{ ({limited}) | cat >&2 3>&-; }} 3>&1; }} | cat");
         self.behind(["bash", "-c", &script, "limited"])
+    }
+
+    /// Hands a listening socket over, as systemd does.
+    #[must_use]
+    pub fn handed(self, socket: &impl AsFd) -> Self {
+        rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::empty())
+            .expect("a socket of ours can be inherited");
+        let number = socket.as_fd().as_raw_fd();
+        let moved =
+            if number == 3 { String::new() } else { format!("exec 3<&{number} {number}<&-;") };
+        let script = format!("{moved} LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"");
+        self.behind(["bash", "-c", &script, "handed"])
     }
 
     /// Starts the call in the background.
@@ -191,6 +210,11 @@ impl Running {
     /// What it has printed so far.
     pub fn stdout_so_far(&mut self) -> String {
         String::from_utf8_lossy(&read_all(&mut self.stdout)).into_owned()
+    }
+
+    /// What it has said on standard error so far.
+    pub fn stderr_so_far(&mut self) -> String {
+        String::from_utf8_lossy(&read_all(&mut self.stderr)).into_owned()
     }
 
     /// Whether it has ended.
@@ -316,7 +340,7 @@ fn clipped(bytes: &[u8]) -> String {
 fn read_all(file: &mut File) -> Vec<u8> {
     let mut bytes = Vec::new();
     // The descriptor shares its position with the child's, so it is read through a second opening of the same file.
-    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut again = File::open(path).expect("a file of ours opens again");
     again.seek(SeekFrom::Start(0)).expect("a file seeks");
     again.read_to_end(&mut bytes).expect("a file reads");

@@ -38,7 +38,7 @@ pub struct TestEnv {
 }
 
 /// The variable by which processes of one world are found; its prefix takes it through to the agents.
-const MARK_VAR: &str = "RATCHET_TEST_WORLD";
+pub(crate) const MARK_VAR: &str = "RATCHET_TEST_WORLD";
 
 impl TestEnv {
     /// A world with an empty project.
@@ -46,9 +46,17 @@ impl TestEnv {
     /// # Panics
     /// When the machine can't give a temporary directory or has no git.
     pub fn new(programs: Programs) -> Self {
+        Self::new_in(&std::env::temp_dir(), programs)
+    }
+
+    /// A world with an empty project, below a folder: how a bench chooses the disk.
+    ///
+    /// # Panics
+    /// Like [`TestEnv::new`].
+    pub fn new_in(folder: &Path, programs: Programs) -> Self {
         let base = tempfile::Builder::new()
             .prefix("ratchet-e2e-")
-            .tempdir()
+            .tempdir_in(folder)
             .expect("a temporary directory");
         let path = fs::canonicalize(base.path()).expect("a temporary directory has a real path");
         let mark = format!("{MARK_VAR}={}", path.display());
@@ -92,6 +100,11 @@ impl TestEnv {
     /// The folder that holds everything of this world.
     pub fn base(&self) -> PathBuf {
         fs::canonicalize(self.base.path()).expect("the world's folder is there")
+    }
+
+    /// Has the world's folder stay when the world ends, for whoever looks into what went wrong.
+    pub fn keep(&mut self) {
+        self.base.disable_cleanup(true);
     }
 
     /// The project's root.
@@ -247,6 +260,12 @@ impl TestEnv {
             [spawn] => spawn.clone(),
             several => panic!("not one spawn: {several:?}"),
         }
+    }
+
+    /// The names of the second traces of steps in the user's folder; none when there is no folder.
+    pub fn traces(&self) -> Vec<OsString> {
+        let entries = fs::read_dir(self.base().join("state/ratchet/steps"));
+        entries.into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
     }
 
     /// The processes of this world that still live.

@@ -6,6 +6,7 @@
 
 pub mod asked;
 pub mod call;
+pub mod chaos;
 pub mod env;
 pub mod process;
 pub mod project;

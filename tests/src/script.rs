@@ -59,8 +59,11 @@ pub enum Action {
     Write { path: String, text: String },
     /// Writes a file of any bytes.
     WriteBytes { path: String, bytes: Vec<u8> },
-    /// Appends to a file in one write; `{pid}` in the text becomes the agent's id.
+    /// Appends to a file in one write; `{pid}` in the text becomes the agent's id, `{spawn}` that of its spawn.
     Append { path: String, text: String },
+    /// Appends to `log`, in one write, that the agent has begun: `<spawn> <note> intended`, or `unintended` when the
+    /// file `intent` does not name the spawn.
+    Start { log: String, intent: String, note: String },
     /// Removes a file or a folder with all it holds.
     Remove { path: String },
     /// Makes a change's folder with a feature and a plan of `tasks` open boxes. No change given: the one asked for.
@@ -69,8 +72,8 @@ pub enum Action {
     Tick { change: Option<String>, tasks: Option<u32> },
     /// Runs a command with `sh -c` and waits for it.
     Run { command: String },
-    /// Reports to ratchet with the command that the prompt gives: a flag and a text. When the command fails the agent
-    /// exits with 97.
+    /// Reports to ratchet with the command that the prompt gives: a flag and a text, in which `{spawn}` becomes the agent's
+    /// spawn. When the command fails the agent exits with 97.
     Report { flag: String, text: String },
     /// Runs `ratchet` with these arguments, whatever the prompt says.
     Ratchet { arguments: Vec<String> },
@@ -78,6 +81,8 @@ pub enum Action {
     // Time.
     /// Waits until a file is there: how a test holds an agent at a point of its work.
     WaitFor { path: String },
+    /// Does nothing for that many microseconds.
+    Pause { us: u64 },
     /// Never goes on.
     Hang,
 

@@ -36,6 +36,12 @@ pub fn until(state: &str, holds: impl FnMut() -> bool) {
     assert!(within(DEADLINE, holds), "waited {} s in vain for: {state}", DEADLINE.as_secs());
 }
 
+/// Lets a moment pass, where the instant itself is what is tried out: nothing may be concluded from its length.
+pub fn moment(length: Duration) {
+    #[expect(clippy::disallowed_methods, reason = "the length is an input of the test")]
+    std::thread::sleep(length);
+}
+
 /// Waits until the file is there.
 ///
 /// # Panics

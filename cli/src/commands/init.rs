@@ -36,6 +36,13 @@ enum Talk {
     Nobody,
 }
 
+/// Whether the project has been set up before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    First,
+    Later,
+}
+
 /// Sets a project up.
 pub(super) fn run(args: &Init, ui: Ui) -> Ended {
     let profile = args.profile.as_deref().map(read_profile).transpose()?;
@@ -45,10 +52,10 @@ pub(super) fn run(args: &Init, ui: Ui) -> Ended {
     let project = Project::prepare(&args.path, environment).map_err(failed)?;
     let format = args.output.format();
     let talk = talk(args, &project);
-    let first = !project.is_set_up();
+    let visit = if project.is_set_up() { Visit::Later } else { Visit::First };
     let tools = match tools {
         Some(tools) => tools,
-        None => match choose(&project, talk, first)? {
+        None => match choose(&project, talk, visit)? {
             Some(tools) => tools,
             None => {
                 ui.tell(|page| {
@@ -67,7 +74,7 @@ pub(super) fn run(args: &Init, ui: Ui) -> Ended {
         (Talk::Nobody, false) => ConfigFile::LeftOut,
     };
     let report = project.init(&InitRequest { tools, profile, config }).map_err(failed)?;
-    let doctor = first.then(|| project.diagnose(Depth::Quick));
+    let doctor = (visit == Visit::First).then(|| project.diagnose(Depth::Quick));
     let answer = Answer { report: &report, doctor: doctor.as_ref() };
     ui.answer(format, &answer, |page| setup::init(page, &report, doctor.as_ref()))?;
     Ok(Exit::Success)
@@ -97,7 +104,7 @@ impl std::fmt::Display for Row {
 }
 
 /// Asks which tools, or takes those that are used here; `None` if the person would rather not.
-fn choose(project: &Project, talk: Talk, first: bool) -> Result<Option<Vec<Tool>>, Failure> {
+fn choose(project: &Project, talk: Talk, visit: Visit) -> Result<Option<Vec<Tool>>, Failure> {
     let (in_use, set_up) = (project.tools_in_use(), project.tools_set_up());
     if talk == Talk::Nobody {
         if in_use.is_empty() && set_up.is_empty() {
@@ -106,7 +113,8 @@ fn choose(project: &Project, talk: Talk, first: bool) -> Result<Option<Vec<Tool>
         let known = |tool: &Tool| in_use.contains(tool) || set_up.contains(tool);
         return Ok(Some(Tool::ALL.into_iter().filter(known).collect()));
     }
-    let ticked = |tool: &Tool| set_up.contains(tool) || (first && in_use.contains(tool));
+    let ticked =
+        |tool: &Tool| set_up.contains(tool) || (visit == Visit::First && in_use.contains(tool));
     let ticked: Vec<usize> =
         (0..).zip(Tool::ALL).filter(|(_, tool)| ticked(tool)).map(|(at, _)| at).collect();
     let rows = Tool::ALL.map(Row).into();

@@ -8,10 +8,9 @@ pub(crate) mod stop;
 use std::path::absolute;
 
 use ratchet_supervisor::client::Client;
-use ratchet_supervisor::client::place::{Place, Wanted};
+use ratchet_supervisor::client::place::{Place, SUPERVISOR, Wanted};
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::error::Error;
-use ratchet_supervisor::store::layout::supervisor_socket;
 
 use super::stage::refused;
 use super::{Ended, failed};
@@ -42,17 +41,26 @@ fn place(of: &Of, environment: &Environment) -> Result<Place, Failure> {
     match Wanted::of(environment).map_err(|error| refused(error.into()))? {
         Wanted::At(place) => Ok(place),
         Wanted::IfThere(socket) => Ok(Place::Socket(socket)),
-        // Commands do without; one may be there all the same.
-        Wanted::Embedded => {
-            supervisor_socket(environment).map(Place::Socket).ok_or_else(|| failed(Error::NoHome))
-        }
+        Wanted::Embedded => Err(Failure::new("no supervisor is named, only this process")
+            .help(format!("give its socket with '--socket PATH', or unset {SUPERVISOR}"))
+            .code("supervisor-not-running")),
     }
 }
 
 /// Connects; `None` if nobody is there.
 async fn connect(place: &Place) -> Result<Option<Client>, Failure> {
     match Client::connect(place).await {
+        Ok(client) => Ok(Some(client)),
         Err(error) if error.is_nobody() => Ok(None),
-        connected => connected.map(Some).map_err(refused),
+        Err(error) => Err(refused(error)),
     }
+}
+
+/// Connects, or says how to have somebody there.
+async fn answering(place: &Place) -> Result<Client, Failure> {
+    connect(place).await?.ok_or_else(|| {
+        Failure::new(format!("no supervisor answers at {}", place.name()))
+            .help("start one with 'ratchet supervisor run'; commands do without until it is there")
+            .code("supervisor-not-running")
+    })
 }

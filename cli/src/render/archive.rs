@@ -1,7 +1,7 @@
 //! What an archive is about to do and has done, as text (spec `cli-core` 9.2 and 9.3).
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ratchet_engine::time::Timestamp;
 use ratchet_supervisor::project::{ArchiveOutlook, Archived, Checks, FeatureChanges, StoreUpdate};
@@ -66,7 +66,7 @@ fn features(page: &mut Page, changes: &FeatureChanges) {
     page.tone(Tone::Dim, format_args!("  Totals: {}", totals.in_words())).end();
 }
 
-fn capability(path: &PathBuf) -> String {
+fn capability(path: &Path) -> String {
     path.iter().next().unwrap_or_default().to_string_lossy().into_owned()
 }
 
@@ -81,6 +81,8 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::render::page::Ink;
 

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use crate::directory::{SpawnDir, open_plain, private, read_json};
 use crate::id::SpawnId;
 use crate::request::StoredRequest;
-use crate::standing::{Standing, probe};
+use crate::standing::{Standing, abandon, probe};
 
 /// A folder without a name that nobody has touched for so long is not being worked on.
 const REMAINS_AFTER: Duration = Duration::from_secs(3600);
@@ -37,8 +37,8 @@ pub struct Swept {
 }
 
 /// Removes the folders of ended, abandoned and lost spawns beyond `limits`, except those in `keep` and those that
-/// somebody still needs, as [`crate::Request::needed_by`] says. Folders whose names are no spawn ids are not ours and
-/// stay.
+/// somebody still needs, as [`crate::Request::needed_by`] says. A spawn whose asker died before it said there that it
+/// needs it is abandoned first. Folders whose names are no spawn ids are not ours and stay.
 ///
 /// # Errors
 /// The disk's, when the root itself cannot be read; a root that is not there holds nothing. A folder that cannot be
@@ -59,8 +59,15 @@ pub fn sweep(
         let age = now.duration_since(spawn.touched).unwrap_or_default();
         let too_old = limits.max_age.is_some_and(|max| age > max);
         let too_much = limits.max_total_bytes.is_some_and(|max| swept.left_bytes > max);
-        let wanted = || keep.contains(spawn.dir.id()) || is_needed(&spawn.dir);
-        if (too_old || too_much) && is_over(&spawn.dir) && !wanted() && remove(&spawn.dir).is_ok() {
+        if !(too_old || too_much) || keep.contains(spawn.dir.id()) {
+            continue;
+        }
+        let may_go = match need_of(&spawn.dir) {
+            Need::Theirs => false,
+            Need::Nobodys => is_over(&spawn.dir) || is_forgotten(&spawn.dir, age),
+            Need::Untold => is_over(&spawn.dir),
+        };
+        if may_go && remove(&spawn.dir).is_ok() {
             swept.left_bytes -= spawn.bytes;
             swept.removed.push(spawn.dir.id().clone());
         }
@@ -104,18 +111,36 @@ fn is_over(dir: &SpawnDir) -> bool {
     }
 }
 
+/// Makes sure that a spawn which never started never does, if its asker went away between making its folder and saying
+/// that it needs it. An asker that is only slow is refused its start.
+fn is_forgotten(dir: &SpawnDir, age: Duration) -> bool {
+    age > REMAINS_AFTER && matches!(abandon(dir), Ok(Standing::Abandoned))
+}
+
+/// Who needs a spawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// Its asker, as it says in the file that the request names.
+    Theirs,
+    /// Nobody, as that file says.
+    Nobodys,
+    /// The request names no file.
+    Untold,
+}
+
 /// Asks the file that the request names. A file that is there and cannot be read is no permission.
-fn is_needed(dir: &SpawnDir) -> bool {
+fn need_of(dir: &SpawnDir) -> Need {
     // Of a damaged request nobody knows who made it.
     let request = read_json::<StoredRequest>(&dir.request_file()).unwrap_or_default();
-    let Some(file) = request.and_then(|request| request.needed_by) else { return false };
-    match read_beginning(Path::new(&OsString::from(file))) {
+    let Some(file) = request.and_then(|request| request.needed_by) else { return Need::Untold };
+    let needed = match read_beginning(Path::new(&OsString::from(file))) {
         Ok(text) => contains(&text, dir.id().as_str().as_bytes()),
         Err(error) => !matches!(
             error.kind(),
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidData
         ),
-    }
+    };
+    if needed { Need::Theirs } else { Need::Nobodys }
 }
 
 fn read_beginning(path: &Path) -> io::Result<Vec<u8>> {

@@ -147,6 +147,25 @@ impl NewPark {
     }
 }
 
+/// Says whether a park stays as it is when a step of its key ends: a person has decided, and the step that began at
+/// `began` has not used the decision up. It was cut short; or the decision came while its agent was winding down.
+#[must_use]
+pub fn outlives(old: &Park, change: &ParkChange, began: &str) -> bool {
+    let during = Timestamp::parse(&old.parked_at) >= Timestamp::parse(began);
+    match (old.standing(), change) {
+        (Standing::Unresolved | Standing::Retry, _) => false,
+        (Standing::Answered(_) | Standing::Approved | Standing::Rejected(_), ParkChange::Keep) => {
+            true
+        }
+        (
+            Standing::Answered(_) | Standing::Approved | Standing::Rejected(_),
+            ParkChange::Set(new),
+        ) => new.retry || (during && new.kind == old.kind && new.reason == old.reason),
+        (Standing::Rejected(_), ParkChange::Clear) => during,
+        (Standing::Answered(_) | Standing::Approved, ParkChange::Clear) => false,
+    }
+}
+
 /// Says what a verdict does to the park of a change on its own (OQ-36): a question and an open approval wait for a person;
 /// any other end does not, because running the verb again is the answer to it.
 pub fn park_after_alone(verdict: &Verdict) -> ParkChange {
@@ -222,6 +241,37 @@ mod tests {
             panic!("not parked")
         };
         assert!(new.at(Timestamp::from_unix_ms(0)).is_unresolved());
+    }
+
+    #[test]
+    fn what_a_person_said_outlives_a_step_that_did_not_use_it() {
+        let (before, began, later) =
+            ("2031-05-04T09:00:00.000Z", "2031-05-04T10:00:00.000Z", "2031-05-04T11:00:00.000Z");
+        let at = |parked_at: &str, kind| Park { parked_at: parked_at.to_owned(), ..park(kind) };
+        let answered = |parked_at: &str| Park {
+            answer: Some("postgres".to_owned()),
+            ..at(parked_at, ParkKind::Blocked)
+        };
+        let rejected = |parked_at: &str| Park {
+            feedback: Some("too big".to_owned()),
+            ..at(parked_at, ParkKind::AwaitingApproval)
+        };
+        let result = StepResult {
+            blocker: Some("which port?".to_owned()),
+            ..StepResult::new(StepState::Blocked, StepKey::from_text("api"), StepKind::Apply)
+        };
+        let stopped = park_after(&result, BlockedBy::Person);
+        let asked_again = park_after(&result, BlockedBy::Agent);
+        assert!(outlives(&answered(before), &stopped, began), "cut short");
+        assert!(outlives(&rejected(before), &stopped, began), "cut short");
+        assert!(outlives(&answered(later), &asked_again, began), "answered while winding down");
+        assert!(!outlives(&answered(before), &asked_again, began), "asked anew");
+        assert!(
+            outlives(&rejected(later), &ParkChange::Clear, began),
+            "rejected while winding down"
+        );
+        assert!(!outlives(&rejected(before), &ParkChange::Clear, began), "used up");
+        assert!(!outlives(&at(before, ParkKind::Blocked), &stopped, began), "nothing was said");
     }
 
     #[test]

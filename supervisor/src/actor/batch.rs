@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::board::Posting;
+use super::log;
 use super::message::{Ask, Caller, Place, PlacedReply, Report, Settled, StepEnded, Stop, Work};
 use super::project::ProjectActor;
 use super::runtime::RuntimeActor;
@@ -186,6 +187,7 @@ impl Message<StepEnded> for Batch {
             open.house.sweep();
             report
         });
+        log::ended(open.house.project.root(), home, &inflight, &report);
         self.close(open, report).await;
     }
 }
@@ -239,8 +241,7 @@ impl Batch {
             Ok(Begun::Found(found)) => {
                 let (inflight, mut placed) = *found;
                 // It runs already, so it takes room without waiting for any.
-                let room = self.args.office.room(inflight.place.locus);
-                placed.slot = room.try_acquire_owned().ok();
+                placed.slot = self.args.office.room(inflight.place.locus).occupy();
                 self.watch(open, inflight, placed, Origin::Reattached, me).await;
             }
             Ok(Begun::Ready(ready)) => self.place(open, *ready, me).await,
@@ -275,6 +276,7 @@ impl Batch {
         me: &ActorRef<Self>,
     ) {
         let Placed { dir, attachment, slot, shim } = placed;
+        log::begun(open.house.project.root(), &self.args.home, &inflight, origin);
         open.caller.hear(StepEvent::Started(started(&inflight, origin))).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
         let handle = shim.as_ref().map(Shim::handle);
@@ -313,13 +315,15 @@ fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
         Found::Spawn(found) => return Ok(Begun::Found(found)),
         Found::Judged(judged) => {
             let (inflight, verdict) = *judged;
-            let report = record::finish(house, home, &inflight, verdict)?;
-            return Ok(Begun::Report(Box::new(report)));
+            let report = record::finish(house, home, &inflight, verdict);
+            log::ended(house.project.root(), home, &inflight, &report);
+            return Ok(Begun::Report(Box::new(report?)));
         }
         Found::Gone(gone) => {
             let (inflight, seen) = *gone;
-            let report = record::conclude(house, home, &inflight, seen)?;
-            return Ok(Begun::Report(Box::new(report)));
+            let report = record::conclude(house, home, &inflight, seen);
+            log::ended(house.project.root(), home, &inflight, &report);
+            return Ok(Begun::Report(Box::new(report?)));
         }
     }
     let act = match ask {

@@ -1,6 +1,7 @@
 //! The runtime actor: places orders where they are to run, as many at a time as each locus has room for.
 //!
-//! Waiting is first come, first served; a batch has at most one order at a time, so no batch starves another.
+//! Who waits, and in which order, is [`crate::room`]'s. The handler only hands over, so it never fails: should it do so all
+//! the same, kameo starts it again at once, and it remembers nothing that could be lost.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use super::message::{Place, PlacedReply};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel, StepEvent};
 use crate::house::{House, Office};
+use crate::room::Entry;
 use crate::runtime::{self, Placed, Prepared};
 
 /// Hands orders to runtimes.
@@ -35,30 +37,36 @@ impl Message<Place> for RuntimeActor {
 
     async fn handle(&mut self, place: Place, _ctx: &mut Context<Self, ()>) {
         let office = Arc::clone(&self.office);
+        let reply_to = place.reply_to.clone();
         // Bounded by the batches: each has at most one order on its way.
-        tokio::spawn(async move {
-            let outcome = match room(&office, &place).await {
+        let placed = tokio::spawn(async move {
+            match room(&office, &place).await {
                 Some(slot) => start(&place.house, *place.prepared, slot),
                 None => Err(Error::Withdrawn),
-            };
+            }
+        });
+        tokio::spawn(async move {
+            // A panic over there must not leave the batch waiting for ever.
+            let outcome = placed.await.unwrap_or(Err(Error::WatcherDied));
             // A batch that died meanwhile is started afresh and recovers the spawn from disk.
-            drop(place.reply_to.tell(PlacedReply { outcome }).await);
+            drop(reply_to.tell(PlacedReply { outcome }).await);
         });
     }
 }
 
 /// Waits for room at the order's locus; `None` if the order was withdrawn first.
 async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
-    let room = office.room(place.prepared.locus);
-    if let Ok(slot) = Arc::clone(&room).try_acquire_owned() {
-        return Some(slot);
-    }
-    let text = "waits for room: as many commands run as the supervisor may start".to_owned();
+    let ticket = match office.room(place.prepared.locus).enter(place.house.project.root()) {
+        Entry::In(slot) => return Some(slot),
+        Entry::Waiting(ticket) => ticket,
+    };
+    let (capacity, before) = (ticket.capacity, ticket.before);
+    let text = format!("waits for room: {capacity} of {capacity} in use, {before} before it");
     let notice = StepEvent::Notice(Notice { level: NoticeLevel::Info, text });
     // A caller that went away hears nothing and changes nothing.
     drop(place.events.send(notice).await);
     tokio::select! {
-        slot = room.acquire_owned() => Some(slot.expect("the semaphore is never closed")),
+        slot = ticket.turn() => Some(slot),
         () = place.withdrawn.cancelled() => None,
     }
 }

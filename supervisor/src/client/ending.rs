@@ -35,7 +35,7 @@ enum Tells {
     /// Its process, on this machine.
     Process(OwnedFd),
     /// A call that lasts as long as the connection.
-    Call(Streaming<HealthCheckResponse>),
+    Call(Box<Streaming<HealthCheckResponse>>),
 }
 
 impl Client {
@@ -48,7 +48,7 @@ impl Client {
         // Taken hold of before it is asked: it answers once more, so it was this very process.
         let tells = match process(place, &info).await {
             Some(process) => Tells::Process(process),
-            None => Tells::Call(self.listen().await?),
+            None => Tells::Call(Box::new(self.listen().await?)),
         };
         let (mode, drain_ms) = match ending {
             Ending::Leave => (wire::StopMode::Leave, 0),
@@ -60,7 +60,7 @@ impl Client {
     }
 
     async fn listen(&self) -> Result<Streaming<HealthCheckResponse>, ClientError> {
-        let mut health = HealthClient::with_interceptor(self.channel.clone(), self.mark.clone());
+        let mut health = HealthClient::new((*self.connection).clone());
         let whole = HealthCheckRequest { service: String::new() };
         Ok(health.watch(whole).await.map_err(refused)?.into_inner())
     }

@@ -67,7 +67,7 @@ impl Registry {
         if !root.join(crate::store::layout::RATCHET_DIR).is_dir() {
             return;
         }
-        tracing::info!(project = %root.display(), "a project is known from now on");
+        tracing::info!(project = ?root, "a project is known from now on");
         roots.insert(root.to_owned());
         let kept = Kept { version: VERSION, projects: roots.clone() };
         let mut text = serde_json::to_vec_pretty(&kept).unwrap_or_default();

@@ -124,6 +124,7 @@ impl Refused {
                 "give the token that the supervisor was started with",
             ),
         };
+        tracing::warn!(code, message, "somebody was turned away");
         let detail = ErrorDetail {
             code: code.to_owned(),
             message,

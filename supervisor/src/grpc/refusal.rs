@@ -28,6 +28,7 @@ pub(super) fn detail(error: &Error) -> ErrorDetail {
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
+        tracing::info!(code = error.code(), why = ?error.to_string(), "refused");
         to_status(grpc_code(&error), &detail(&error))
     }
 }
@@ -78,6 +79,7 @@ pub(super) fn deaf(error: &std::io::Error) -> Status {
 }
 
 fn plain(grpc: Code, code: &str, message: &str, help: &str) -> Status {
+    tracing::info!(code, message, "refused");
     let detail = ErrorDetail {
         code: code.to_owned(),
         message: message.to_owned(),

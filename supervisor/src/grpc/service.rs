@@ -22,7 +22,7 @@ use crate::actor::board::StepOf;
 use crate::daemon::registry::Registry;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::follow::{Start, end_of};
+use crate::follow::Start;
 use crate::project::Project;
 use crate::request::{ApplyRequest, ChangeStepRequest};
 use crate::store::layout::RunHome;
@@ -234,8 +234,9 @@ impl SupervisorService for Service {
             return Ok(Response::new(wire::CancelResponse { stopped: None }));
         };
         // One that another process watches is asked through its directory.
-        off_the_loop(move || project.stop(&home, by)).await?;
-        end_of(&dir).await?;
+        let (asked, at) = (project.clone(), home.clone());
+        off_the_loop(move || asked.stop(&at, by)).await?;
+        project.end_of(&home, &dir).await?;
         Ok(Response::new(wire::CancelResponse { stopped: Some(inflight.into_wire()) }))
     }
 

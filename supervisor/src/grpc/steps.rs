@@ -24,7 +24,7 @@ use crate::event::{EVENT_BACKLOG, EventSink};
 use crate::project::Project;
 use crate::request::{ApplyRequest, ChangeStepRequest, Leave, StopReason};
 use crate::store::layout::RunHome;
-use crate::{Supervisor, grpc::refusal};
+use crate::{StepOf, Supervisor, grpc::refusal};
 
 /// What a call that runs steps needs.
 pub(super) struct Stage {
@@ -153,7 +153,7 @@ impl Stage {
             },
             () = queue.closed() => Cut::ClientGone,
             () = self.time_is_over() => Cut::TooLate,
-            () = self.ending.cancelled() => Cut::Ending,
+            () = self.leaves(&home) => Cut::Ending,
         };
         let last_word = match cut {
             Cut::ClientGone => None,
@@ -169,6 +169,15 @@ impl Stage {
             }
         }
         last_word.map(Err)
+    }
+
+    /// Waits until the supervisor ends and leaves the step behind. What became of one that is over is still told.
+    async fn leaves(&self, home: &RunHome) {
+        self.ending.cancelled().await;
+        let of = StepOf { root: self.project.root().to_owned(), home: home.clone() };
+        if !self.supervisor.active().contains(&of) {
+            std::future::pending().await
+        }
     }
 
     async fn time_is_over(&self) {

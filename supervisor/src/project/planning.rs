@@ -159,7 +159,7 @@ impl Project {
             artifact_paths: schema.artifacts.iter().map(paths).collect(),
             is_complete,
             apply_requires: schema.apply_requires().into_iter().map(str::to_owned).collect(),
-            next_steps: next_steps(&planned, is_complete),
+            next_steps: next_steps(&planned),
             action_context: ActionContext {
                 mode: "repo-local",
                 source_of_truth: "repo",
@@ -242,8 +242,8 @@ impl Planned {
     }
 }
 
-fn next_steps(planned: &Planned, is_complete: bool) -> Vec<String> {
-    if is_complete {
+fn next_steps(planned: &Planned) -> Vec<String> {
+    if planned.done().len() == planned.schema().artifacts.len() {
         return vec!["All planning artifacts are complete.".to_owned()];
     }
     let next = planned.schema().next(&planned.done());

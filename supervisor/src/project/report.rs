@@ -199,8 +199,13 @@ impl Project {
             if !amend(&mut state, step.key, text) {
                 return Err(step.not_parked());
             }
-            writer.append(&self.entry(step.key, kind, text))?;
+            // The state first: if it cannot be written, nothing is; if the journal cannot, it is put back.
+            let before = RunState::read(&step.run)?;
             state.write(writer)?;
+            if let Err(error) = writer.append(&self.entry(step.key, kind, text)) {
+                before.write(writer)?;
+                return Err(error.into());
+            }
             Ok(match state.park(step.key) {
                 Some(park) if park.is_unresolved() => Decided::StillWaits(park.kind),
                 Some(_) | None => Decided::Freed,

@@ -2,7 +2,9 @@
 //!
 //! Nothing is started or judged here. How a spawn's folder works is `ratchet-spawn`'s business.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use ratchet_engine::journal::ReadEntry;
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
@@ -10,13 +12,19 @@ use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{DirectoryError, SpawnDir, Standing, probe, request_stop};
 use serde::Serialize;
 use thiserror::Error;
+use tokio::time::timeout;
 
 use super::Project;
 use crate::error::Error;
+use crate::follow;
 use crate::request::StopReason;
 use crate::store::inflight::Inflight;
 use crate::store::layout::{RunHome, spawns_root};
-use crate::store::{change, journal};
+use crate::store::lock::is_held;
+use crate::store::{change, journal, trace};
+
+/// How often somebody who waits for the end of a spawn that has not begun looks whether it is still to begin.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A step that was run, as `batch log` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -109,10 +117,12 @@ impl Project {
             Err(error) => return Err(error.into()),
         };
         let standing = probe(&dir).map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
-        Ok(match standing {
-            Standing::NeverStarted | Standing::Running(_) => Some((inflight, dir)),
-            Standing::Abandoned | Standing::Ended(_) | Standing::Lost(_) => None,
-        })
+        let runs = match standing {
+            Standing::Running(_) => true,
+            Standing::NeverStarted => is_held(self.layout(), home),
+            Standing::Abandoned | Standing::Ended(_) | Standing::Lost(_) => false,
+        };
+        Ok(runs.then_some((inflight, dir)))
     }
 
     /// Asks the step of a batch that runs now to stop, and returns it. Who watches it records that.
@@ -123,7 +133,8 @@ impl Project {
         self.stop(&RunHome::Batch(batch.clone()), StopReason::Cancel)
     }
 
-    /// Asks the step of a run home that runs now to stop, and returns it. Who watches it records that, and who asked.
+    /// Asks the step of a run home that runs now to stop, and returns it. Who watches it records that, and who asked. One
+    /// that was only intended, by somebody who has died since, is given up.
     ///
     /// # Errors
     /// As [`Project::cancel`].
@@ -132,10 +143,44 @@ impl Project {
         home: &RunHome,
         by: StopReason,
     ) -> Result<Option<(Inflight, SpawnDir)>, Error> {
-        let Some((inflight, dir)) = self.running_in(home)? else { return Ok(None) };
+        let Some((inflight, dir)) = self.running_in(home)? else {
+            self.give_up(home)?;
+            return Ok(None);
+        };
         request_stop(&dir, &by.request())
             .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
         Ok(Some((inflight, dir)))
+    }
+
+    /// Waits until nothing is left of a spawn that ran in a run home, or nobody is left who would start it.
+    ///
+    /// # Errors
+    /// Fails if the spawn can no longer be followed.
+    pub async fn end_of(&self, home: &RunHome, dir: &SpawnDir) -> Result<(), Error> {
+        loop {
+            match timeout(LOOK_AGAIN, follow::end_of(dir)).await {
+                Ok(ended) => return ended,
+                // One that is given up has ended by that.
+                Err(_) => self.give_up(home)?,
+            }
+        }
+    }
+
+    /// Makes sure that an intended spawn never starts if nobody is left who would start it: the shim may have been on its
+    /// way when its asker died. The next step takes the intent back.
+    fn give_up(&self, home: &RunHome) -> Result<(), Error> {
+        let Some(inflight) = Inflight::read(&self.layout().run(home))? else { return Ok(()) };
+        if is_held(self.layout(), home) {
+            return Ok(());
+        }
+        let dir = match open(&inflight.place.spawns, inflight.spawn.as_str()) {
+            Ok(dir) => dir,
+            Err(SpawnsError::NoOutput(DirectoryError::NotFound { .. })) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let _whoever_comes_next_looks = ratchet_spawn::abandon(&dir)
+            .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
+        Ok(())
     }
 
     /// Lists the concluded steps of a batch, oldest first; of one key, if one is given.
@@ -170,7 +215,10 @@ impl Project {
         let batches = self.batch_names()?.into_iter().map(RunHome::Batch);
         let changes = change::names(self.layout())?.into_iter().map(RunHome::Change);
         let has_intent = |home: &RunHome| self.layout().run(home).inflight().exists();
-        Ok(batches.chain(changes).filter(has_intent).collect())
+        let in_project = batches.chain(changes).filter(has_intent);
+        let copies = self.layout().steps().map(|steps| trace::homes_of(steps, self.root()));
+        let all: BTreeSet<_> = in_project.chain(copies.unwrap_or_default()).collect();
+        Ok(all.into_iter().collect())
     }
 
     /// Finds the folder of a spawn.

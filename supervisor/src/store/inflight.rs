@@ -18,6 +18,7 @@ use super::file::{
 };
 use super::journal::Writer;
 use super::layout::RunDir;
+use super::trace;
 
 #[cfg(test)]
 mod tests;
@@ -156,14 +157,15 @@ impl Inflight {
         }
     }
 
-    /// Reads the intent, if there is one. A newer format is read as long as this version's members are in it.
+    /// Reads the intent, if there is one; its copy, if somebody has cleaned it away. A newer format is read as long as this
+    /// version's members are in it.
     ///
     /// # Errors
     /// [`InflightError::Newer`] and [`InflightError::Broken`] if it cannot be made out.
     pub fn read(run: &RunDir) -> Result<Option<Self>, InflightError> {
         let path = run.inflight();
         let Some(bytes) = read_if_there(&path, Limit::INTENT)? else {
-            return Ok(None);
+            return Ok(run.trace().and_then(trace::read));
         };
         let broken = |why: String| InflightError::Broken { path: path.clone(), why };
         let found: Self = match serde_json::from_slice(&bytes) {
@@ -198,7 +200,11 @@ impl Inflight {
         }
         let mut text = serde_json::to_vec_pretty(self).expect("texts and numbers are always JSON");
         text.push(b'\n');
-        Ok(replace(&writer.run().inflight(), &text)?)
+        replace(&writer.run().inflight(), &text)?;
+        if let Some(trace) = writer.run().trace() {
+            trace::copy(trace, self);
+        }
+        Ok(())
     }
 
     /// Removes the intent of this spawn; that of another one stays.
@@ -218,6 +224,10 @@ impl Inflight {
 /// # Errors
 /// Fails if the file cannot be removed.
 pub fn discard(writer: &Writer<'_>) -> Result<(), FileError> {
+    // The copy first: what is left of it alone would be taken for an intent.
+    if let Some(trace) = writer.run().trace() {
+        trace::forget(trace);
+    }
     let path = writer.run().inflight();
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),

@@ -2,9 +2,11 @@
 //!
 //! Names are checked when they are parsed ([`ratchet_engine::name`]), so no path here can leave its folder.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use ratchet_engine::name::{BatchName, ChangeName};
+use sha2::{Digest as _, Sha256};
 
 use crate::environment::Environment;
 
@@ -29,12 +31,26 @@ pub enum RunHome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     root: PathBuf,
+    /// The user's folder for what the project's own folder may lose.
+    steps: Option<PathBuf>,
 }
 
 impl Layout {
     /// Takes the project's root: the folder that holds (or will hold) `.ratchet`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), steps: None }
+    }
+
+    /// Keeps a second trace of each step in the user's state, out of reach of whoever cleans the project.
+    #[must_use]
+    pub fn with_traces(self, environment: &Environment) -> Self {
+        Self { steps: steps_root(environment), ..self }
+    }
+
+    /// Returns the folder of the second traces, if any are kept.
+    #[must_use]
+    pub fn steps(&self) -> Option<&Path> {
+        self.steps.as_deref()
     }
 
     /// Returns the project's root.
@@ -160,12 +176,53 @@ impl Layout {
     /// Returns the run state's paths.
     #[must_use]
     pub fn run(&self, home: &RunHome) -> RunDir {
-        match home {
-            RunHome::Batch(batch) => RunDir { dir: self.batch(batch).join("run"), of: Of::Batch },
-            RunHome::Change(change) => {
-                RunDir { dir: self.change(change).dir.join(ChangeDir::RUN), of: Of::Change }
-            }
-        }
+        let (dir, of) = match home {
+            RunHome::Batch(batch) => (self.batch(batch).join("run"), Of::Batch),
+            RunHome::Change(change) => (self.change(change).dir.join(ChangeDir::RUN), Of::Change),
+        };
+        let trace = self.steps.as_ref().map(|steps| Trace {
+            place: steps.join(name_of_trace(&dir)),
+            root: self.root.clone(),
+            home: home.clone(),
+        });
+        RunDir { dir, of, trace }
+    }
+}
+
+/// Names the second trace of a run state after the place of the first.
+fn name_of_trace(dir: &Path) -> String {
+    let digest = Sha256::digest(dir.as_os_str().as_bytes());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The second trace of one run state, in the user's own folder (ADR 0009).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    place: PathBuf,
+    root: PathBuf,
+    home: RunHome,
+}
+
+impl Trace {
+    /// The end of the name of an intent's copy.
+    pub(crate) const COPY: &'static str = "json";
+
+    /// Returns the copy of the intent.
+    pub(crate) fn intent(&self) -> PathBuf {
+        self.place.with_extension(Self::COPY)
+    }
+
+    /// Returns the file whose lock is held together with `step.lock`.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.place.with_extension("lock")
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn home(&self) -> &RunHome {
+        &self.home
     }
 }
 
@@ -227,6 +284,7 @@ impl ChangeDir {
 pub struct RunDir {
     dir: PathBuf,
     of: Of,
+    trace: Option<Trace>,
 }
 
 /// Whose run state it is.
@@ -247,6 +305,11 @@ impl RunDir {
 
     pub(crate) fn of(&self) -> Of {
         self.of
+    }
+
+    /// Returns the second trace, if one is kept.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.trace.as_ref()
     }
 
     /// Returns `journal.jsonl`.
@@ -321,6 +384,11 @@ pub fn known_projects(environment: &Environment) -> Option<PathBuf> {
 #[must_use]
 pub fn limits_file(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_home()?.join("ratchet/limits.json"))
+}
+
+/// Returns the folder of the second traces of steps, unless the user has no home.
+fn steps_root(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_home()?.join("ratchet/steps"))
 }
 
 /// Returns the folder of all spawn directories, unless the user has no home.

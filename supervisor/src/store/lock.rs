@@ -3,6 +3,8 @@
 //! The truth is an OS lock on the open descriptor: it ends with its process, however that ends. The JSON in the file is
 //! the original tool's (spec `step-and-outcome` 2.2) and keeps that tool out while we run, and us while it runs.
 //! The file is never unlinked to reclaim it: a stale one is locked first and overwritten in place.
+//!
+//! A second lock, in the user's own folder, is held with it: `step.lock` may be cleaned away under a step that runs.
 
 use std::fs::File;
 use std::io;
@@ -19,6 +21,7 @@ use super::journal;
 use super::layout::{Layout, RunHome};
 use super::os_lock::{Taken, is_at, try_take};
 use super::process::{self, Mark};
+use super::trace;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +35,14 @@ const ATTEMPTS: u32 = 100;
 /// The right to run a step. It ends when this value is dropped, or with the process.
 #[derive(Debug)]
 pub struct StepLock {
+    /// Let go of in this order: whoever gets `step.lock` next must find the other one free.
+    _second: Option<Named>,
+    _first: Named,
+}
+
+/// A lock on a file of this name.
+#[derive(Debug)]
+struct Named {
     file: File,
     path: PathBuf,
 }
@@ -82,25 +93,65 @@ impl StepLock {
     pub fn acquire(layout: &Layout, home: &RunHome, now: Timestamp) -> Result<Self, LockError> {
         let run = layout.run(home);
         journal::make_run_dir(&run)?;
-        let path = run.step_lock();
-        check_no_link(&path)?;
         let note = Note::of_this_process(now);
-        for _ in 0..ATTEMPTS {
-            let attempt = match create(&path, &note).of(&path, Doing::Lock)? {
-                Some(file) => Attempt::Got(file),
-                None => take_over(&path, &note).of(&path, Doing::Lock)?,
-            };
-            match attempt {
-                Attempt::Got(file) => return Ok(Self { file, path }),
-                Attempt::Lost => {}
-                Attempt::HeldBy(note) => return Err(running(home, note)),
+        let first = match take(&run.step_lock(), &note, 0o666)? {
+            Ok(first) => first,
+            Err(holder) => return Err(running(home, holder)),
+        };
+        let second = match run.trace().map(|trace| take_second(&trace.lock(), &note)) {
+            None => None,
+            Some(Ok(Ok(second))) => Some(second),
+            Some(Ok(Err(holder))) => return Err(running(home, holder)),
+            Some(Err(error)) => {
+                tracing::warn!(%error, "a step is locked in its project only");
+                None
             }
-        }
-        Err(running(home, None))
+        };
+        Ok(Self { _second: second, _first: first })
     }
 }
 
-impl Drop for StepLock {
+/// Takes the lock of a file; the inner error is the note of whoever has it.
+fn take(path: &Path, note: &Note, mode: u32) -> Result<Result<Named, Option<Note>>, FileError> {
+    check_no_link(path)?;
+    for _ in 0..ATTEMPTS {
+        let attempt = match create(path, note, mode).of(path, Doing::Lock)? {
+            Some(file) => Attempt::Got(file),
+            None => take_over(path, note).of(path, Doing::Lock)?,
+        };
+        match attempt {
+            Attempt::Got(file) => return Ok(Ok(Named { file, path: path.to_owned() })),
+            Attempt::Lost => {}
+            Attempt::HeldBy(note) => return Ok(Err(note)),
+        }
+    }
+    Ok(Err(None))
+}
+
+fn take_second(path: &Path, note: &Note) -> Result<Result<Named, Option<Note>>, FileError> {
+    trace::make_folder(path).of(path, Doing::Lock)?;
+    take(path, note, 0o600)
+}
+
+/// Tells whether somebody lives who has the right to run a step here, by the notes alone: to try the lock would be to take
+/// it from whoever comes meanwhile. What cannot be told counts as yes.
+#[must_use]
+pub fn is_held(layout: &Layout, home: &RunHome) -> bool {
+    let run = layout.run(home);
+    names_somebody(&run.step_lock()) || run.trace().is_some_and(|of| names_somebody(&of.lock()))
+}
+
+fn names_somebody(path: &Path) -> bool {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    match File::options().read(true).custom_flags(flags).open(path) {
+        Ok(file) => {
+            read_note(&file).map_or(true, |(note, _)| note.is_none_or(|note| note.is_alive()))
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+impl Drop for Named {
     /// Removes the file while the lock is held, so that nobody's file but ours is removed. A file that stays behind is
     /// stale and hinders nobody, hence no error.
     fn drop(&mut self) {
@@ -123,12 +174,12 @@ fn check_no_link(path: &Path) -> Result<(), FileError> {
 
 /// Makes the file, complete and locked before it has its name, so that nobody ever reads an empty note and takes it for
 /// a stale one. `None` if a file of that name is there.
-fn create(path: &Path, note: &Note) -> io::Result<Option<File>> {
+fn create(path: &Path, note: &Note, mode: u32) -> io::Result<Option<File>> {
     if path.symlink_metadata().is_ok() {
         return Ok(None);
     }
     let folder = super::file::folder_of(path);
-    let mut beside = super::file::beside(folder, 0o666)?;
+    let mut beside = super::file::beside(folder, mode)?;
     if try_take(beside.as_file())? == Taken::No {
         return Ok(None);
     }
@@ -207,13 +258,16 @@ impl Note {
 
     /// Our own note under a lock that we just got is one that we could not remove.
     fn is_of_another_live_process(&self) -> bool {
-        self.pid != i64::from(std::process::id())
-            && process::still_runs(&Mark {
-                pid: self.pid,
-                at: Timestamp::parse(&self.at),
-                boot_id: self.boot_id.as_deref(),
-                start_time: self.start_time,
-            })
+        self.pid != i64::from(std::process::id()) && self.is_alive()
+    }
+
+    fn is_alive(&self) -> bool {
+        process::still_runs(&Mark {
+            pid: self.pid,
+            at: Timestamp::parse(&self.at),
+            boot_id: self.boot_id.as_deref(),
+            start_time: self.start_time,
+        })
     }
 }
 

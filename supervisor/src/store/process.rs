@@ -32,7 +32,8 @@ pub(crate) fn still_runs(mark: &Mark<'_>) -> bool {
     let Some(pid) = number.and_then(Pid::from_raw) else {
         return false;
     };
-    let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH);
+    let gone = test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH)
+        || is_zombie(mark.pid);
     let other_boot = mark.boot_id.is_some_and(|then| boot_id().is_some_and(|now| now != then));
     !gone && !other_boot && !number_was_reused(mark)
 }
@@ -51,6 +52,12 @@ fn number_was_reused(mark: &Mark<'_>) -> bool {
     }
 }
 
+/// Tells whether nothing is left of a process but its number, which its parent has not taken note of: a parent may never do
+/// so, as the first process of many a container.
+fn is_zombie(pid: i64) -> bool {
+    field(pid, STATE).is_some_and(|state| state == "Z" || state == "X")
+}
+
 /// Returns the id of this boot.
 pub(crate) fn boot_id() -> Option<String> {
     Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
@@ -58,10 +65,18 @@ pub(crate) fn boot_id() -> Option<String> {
 
 /// Returns when a process started, in ticks since boot.
 pub(crate) fn start_time(pid: i64) -> Option<u64> {
+    field(pid, START_TIME)?.parse().ok()
+}
+
+/// Where things stand in `/proc/<pid>/stat`, counted from behind the program's name.
+const STATE: usize = 0;
+const START_TIME: usize = 19;
+
+fn field(pid: i64, at: usize) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in brackets and may hold blanks and brackets itself.
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_ascii_whitespace().nth(19)?.parse().ok()
+    rest.split_ascii_whitespace().nth(at).map(str::to_owned)
 }
 
 fn boot_ms() -> Option<i64> {
@@ -90,6 +105,22 @@ mod tests {
         assert!(!still_runs(&mark(Timestamp::from_unix_ms(0))));
         assert!(!still_runs(&Mark { start_time: Some(1), ..mark(Clock::System.now()) }));
         assert!(!still_runs(&Mark { boot_id: Some("another"), ..mark(Clock::System.now()) }));
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a child that nobody has waited for yet is needed"
+    )]
+    fn one_that_has_ended_and_was_not_waited_for_does_not_run() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = i64::from(child.id());
+        let zombie = Mark { pid, ..mark(Clock::System.now()) };
+        while !is_zombie(pid) {
+            std::thread::yield_now();
+        }
+        assert!(!still_runs(&zombie));
+        child.wait().unwrap();
     }
 
     #[test]

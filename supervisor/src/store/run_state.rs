@@ -121,6 +121,12 @@ impl RunState {
         self.amend(key, [("feedback", feedback.into()), ("approved", false.into())])
     }
 
+    /// Says that the file is damaged: what was parked is not known.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
     /// Replaces the file, if anything in it changed. A broken one is first copied to `state.json.broken-<n>`.
     ///
     /// # Errors

@@ -63,6 +63,15 @@ pub(crate) fn at_most(what: &str, ours: f64, bar: f64, unit: &str) -> Line {
     }
 }
 
+/// A value beside its baseline; it must stay below its bar.
+pub(crate) fn at_most_beside(what: &str, ours: f64, baseline: f64, bar: f64, unit: &str) -> Line {
+    Line {
+        baseline: format!("{baseline:.1} {unit}"),
+        difference: format!("× {:.2}", ours / baseline),
+        ..at_most(what, ours, bar, unit)
+    }
+}
+
 /// A rate beside its baseline; it must reach the bar.
 pub(crate) fn at_least(what: &str, ours: f64, baseline: f64, bar: f64, unit: &str) -> Line {
     Line {
@@ -73,6 +82,12 @@ pub(crate) fn at_least(what: &str, ours: f64, baseline: f64, bar: f64, unit: &st
         bar: format!("≥ {bar} {unit}"),
         holds: ours >= bar,
     }
+}
+
+/// The value of a sorted list below which 99 of 100 lie.
+pub(crate) fn p99(mut taken: Vec<Duration>) -> Duration {
+    taken.sort_unstable();
+    taken.get((taken.len() * 99).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default()
 }
 
 fn millis(duration: Duration) -> String {

@@ -1,6 +1,7 @@
 //! What is measured: one function a row.
 
 mod flood;
+mod supervisor;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -24,7 +25,7 @@ pub(crate) struct Row {
 }
 
 /// The table.
-pub(crate) const ROWS: [Row; 9] = [
+pub(crate) const ROWS: [Row; 16] = [
     Row { name: "status, 3 changes", measure: |world| status(world, 3, 0, 5, 12.0) },
     Row {
         name: "status, 1,000 changes",
@@ -43,6 +44,13 @@ pub(crate) const ROWS: [Row; 9] = [
     Row { name: "flood of events", measure: flood::events },
     Row { name: "latency", measure: latency },
     Row { name: "stop", measure: stop },
+    Row { name: "supervisor, idle", measure: supervisor::idle },
+    Row { name: "supervisor, a call", measure: supervisor::calls },
+    Row { name: "supervisor, 10,000 batches", measure: supervisor::crowd::batches },
+    Row { name: "supervisor, 1,000 steps", measure: supervisor::crowd::steps },
+    Row { name: "supervisor, steps a second", measure: supervisor::pace::steps },
+    Row { name: "supervisor, killed", measure: supervisor::death::returns },
+    Row { name: "supervisor, restarted among 1,000 steps", measure: supervisor::death::among_many },
 ];
 
 fn status(

@@ -49,6 +49,11 @@ impl World {
         env
     }
 
+    /// A project without batches, below a folder.
+    pub(crate) fn empty_in(&self, folder: &Path) -> TestEnv {
+        TestEnv::new_in(folder, PROGRAMS)
+    }
+
     /// `ratchet` in a project.
     pub(crate) fn command(&self, env: &TestEnv, arguments: &[&str]) -> Command {
         self.in_project(env, &self.ratchet, arguments)

@@ -301,7 +301,10 @@ fn a_step_that_waits_for_room_says_so_and_can_be_called_off() {
         let mut answers =
             client.apply(marked(apply(project(&env, &hanging), "web"))).await.unwrap().into_inner();
         let waiting = answers.message().await.unwrap().unwrap();
-        assert!(format!("{waiting:?}").contains("waits for room"), "{waiting:?}");
+        assert!(
+            format!("{waiting:?}").contains("waits for room: 1 of 1 in use, 0 before it"),
+            "{waiting:?}"
+        );
         let cancel = |batch: &str| cancel(project(&env, &hanging), batch);
         client.cancel(marked(cancel("web"))).await.unwrap();
         let refused = answers.message().await.unwrap_err();

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use ratchet_tests::asked::Asked;
@@ -22,6 +23,9 @@ use rustix::process::Signal;
 const REPORT_FAILED: u8 = 97;
 /// What it exits with when it can't obey its script: a broken test, not a behaviour.
 const CANNOT_OBEY: u8 = 99;
+
+/// What marks every process of a spawn.
+const SPAWN_VAR: &str = "RATCHET_SPAWN_ID";
 
 /// The flag before a file of actions.
 const ACTIONS: &str = "--actions";
@@ -114,6 +118,7 @@ impl Agent {
             Action::Write { path, text } => put(path, text.as_bytes())?,
             Action::WriteBytes { path, bytes } => put(path, bytes)?,
             Action::Append { path, text } => append(path, text)?,
+            Action::Start { log, intent, note } => start(log, intent, note)?,
             Action::Remove { path } => remove(Path::new(path))?,
             Action::Plan { change, tasks } => plan(&self.change(change.as_deref())?, *tasks)?,
             Action::Tick { change, tasks } => tick(&self.change(change.as_deref())?, *tasks)?,
@@ -128,6 +133,7 @@ impl Agent {
                 // No deadline of its own: the test that holds it here ends it.
                 while !wait::within(wait::DEADLINE, || Path::new(path).exists()) {}
             }
+            Action::Pause { us } => wait::moment(Duration::from_micros(*us)),
             Action::Hang => hang(),
             Action::Background { actions } => background(actions, Marks::Kept)?,
             Action::BackgroundUnmarked { actions } => background(actions, Marks::Cleared)?,
@@ -168,7 +174,7 @@ impl Agent {
         let words = &self.asked()?.report;
         let status = Command::new(&words[0])
             .args(&words[1..])
-            .args([flag, text])
+            .args([flag, &text.replace("{spawn}", &spawn())])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()?;
@@ -258,8 +264,7 @@ fn flood(bytes: u64) -> Result<()> {
 
 fn print_clock(count: u32, every_us: u64) -> Result<()> {
     for _line in 0..count {
-        #[expect(clippy::disallowed_methods, reason = "the pace is the behaviour")]
-        std::thread::sleep(std::time::Duration::from_micros(every_us));
+        wait::moment(Duration::from_micros(every_us));
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         print(format!("{}\n", now.tv_sec * 1_000_000_000 + now.tv_nsec).as_bytes())?;
     }
@@ -282,9 +287,20 @@ fn put(path: &str, bytes: &[u8]) -> Result<()> {
 }
 
 fn append(path: &str, text: &str) -> Result<()> {
-    let text = text.replace("{pid}", &std::process::id().to_string());
+    let text = text.replace("{pid}", &std::process::id().to_string()).replace("{spawn}", &spawn());
     let mut file = fs::OpenOptions::new().append(true).create(true).open(path)?;
     Ok(file.write_all(text.as_bytes())?)
+}
+
+fn start(log: &str, intent: &str, note: &str) -> Result<()> {
+    let spawn = spawn();
+    let is_intended = fs::read_to_string(intent).is_ok_and(|text| text.contains(&spawn));
+    let answer = if is_intended { "intended" } else { "unintended" };
+    append(log, &format!("{spawn} {note} {answer}\n"))
+}
+
+fn spawn() -> String {
+    std::env::var(SPAWN_VAR).unwrap_or_default()
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -3,7 +3,6 @@
 
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_supervisor::client::{Client, Stopped};
-use ratchet_supervisor::follow::end_of;
 use ratchet_supervisor::project::Project;
 use ratchet_supervisor::request::StopReason;
 use ratchet_supervisor::store::layout::RunHome;
@@ -66,12 +65,12 @@ pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
 /// Stops the step, and waits until everything it started is gone. One that waits for room is called off by the supervisor
 /// that holds it; any other can be stopped by whoever shares its disk.
 async fn stop(project: &Project, batch: &BatchName) -> Result<Option<Stopped>, Failure> {
+    let home = RunHome::Batch(batch.clone());
     if let Some(mut client) = Client::find(project).await.map_err(refused)? {
-        let home = RunHome::Batch(batch.clone());
         return client.cancel(project, home, StopReason::Cancel).await.map_err(refused);
     }
     let Some((step, dir)) = project.cancel(batch).map_err(failed)? else { return Ok(None) };
-    end_of(&dir).await.map_err(failed)?;
+    project.end_of(&home, &dir).await.map_err(failed)?;
     Ok(Some(Stopped { spawn: step.spawn, key: step.key }))
 }
 

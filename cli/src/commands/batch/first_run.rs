@@ -23,13 +23,10 @@ pub(in crate::commands) fn ask_for_posture(project: &Project, format: Format, ui
         page.put("  1  edit and run commands in the repository (repo-sandboxed-permissive)").end();
         page.put("  2  only what the allow list names (curated-allowlist)").end();
         page.put("  3  everything (full-autonomy)").end();
-        page.put("Choose [1]: ");
     });
-    let Some(posture) = answer().map(|text| posture_of(&text)) else { return };
-    ui.tell(|page| {
-        page.put("Keep it for this project, or for you in every project? [project] ");
-    });
-    let Some(home) = answer().map(|text| home_of(&text)) else { return };
+    let Some(posture) = chosen(ui, "Choose [1]: ", posture_of) else { return };
+    let place = "Keep it for this project, or for you (user) in every project? [project] ";
+    let Some(home) = chosen(ui, place, home_of) else { return };
     if project.save_posture(home, posture).is_ok() {
         let posture = posture.as_str();
         ui.tell(|page| {
@@ -39,26 +36,41 @@ pub(in crate::commands) fn ask_for_posture(project: &Project, format: Format, ui
     }
 }
 
-/// Reads one answer; `None` if the person left.
-fn answer() -> Option<String> {
-    let mut answer = String::new();
-    match io::stdin().lock().read_line(&mut answer) {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(answer.trim().to_ascii_lowercase()),
+/// Asks until an answer is understood; `None` if the person left.
+fn chosen<T>(ui: Ui, question: &str, of: fn(&str) -> Option<T>) -> Option<T> {
+    loop {
+        ui.tell(|page| {
+            page.put(question);
+        });
+        let mut answer = String::new();
+        match io::stdin().lock().read_line(&mut answer) {
+            Ok(0) | Err(_) => return None,
+            Ok(_) => {}
+        }
+        if let Some(choice) = of(&answer.trim().to_ascii_lowercase()) {
+            return Some(choice);
+        }
+        ui.tell(|page| {
+            page.tone(Tone::Warn, "That is none of the choices.").end();
+        });
     }
 }
 
-/// What is not understood is the safe default, never more.
-fn posture_of(answer: &str) -> Posture {
+fn posture_of(answer: &str) -> Option<Posture> {
     match answer {
-        "2" => Posture::CuratedAllowlist,
-        "3" => Posture::FullAutonomy,
-        word => Posture::parse(word).unwrap_or_default(),
+        "" | "1" => Some(Posture::default()),
+        "2" => Some(Posture::CuratedAllowlist),
+        "3" => Some(Posture::FullAutonomy),
+        word => Posture::parse(word),
     }
 }
 
-fn home_of(answer: &str) -> PostureHome {
-    if answer.starts_with('u') { PostureHome::User } else { PostureHome::Project }
+fn home_of(answer: &str) -> Option<PostureHome> {
+    match answer {
+        "" | "p" | "project" => Some(PostureHome::Project),
+        "u" | "user" => Some(PostureHome::User),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -66,12 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_is_not_understood_gives_the_default_and_never_more() {
-        assert_eq!(posture_of(""), Posture::RepoSandboxedPermissive);
-        assert_eq!(posture_of("yes, all"), Posture::RepoSandboxedPermissive);
-        assert_eq!(posture_of("2"), Posture::CuratedAllowlist);
-        assert_eq!(posture_of("full-autonomy"), Posture::FullAutonomy);
-        assert_eq!(home_of("user"), PostureHome::User);
-        assert_eq!(home_of(""), PostureHome::Project);
+    fn an_answer_that_is_not_understood_is_no_choice() {
+        assert_eq!(posture_of(""), Some(Posture::RepoSandboxedPermissive));
+        assert_eq!(posture_of("2"), Some(Posture::CuratedAllowlist));
+        assert_eq!(posture_of("full-autonomy"), Some(Posture::FullAutonomy));
+        assert_eq!(posture_of("yes, all"), None);
+        assert_eq!(home_of(""), Some(PostureHome::Project));
+        assert_eq!(home_of("user"), Some(PostureHome::User));
+        assert_eq!(home_of("everywhere"), None);
     }
 }

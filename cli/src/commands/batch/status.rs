@@ -26,7 +26,7 @@ pub(super) fn run(args: &Show, ui: Ui) -> Ended {
     let project = open_configured(ui)?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     let snapshot = project.snapshot(&batch, Escalation::Clamped).map_err(failed)?;
-    warn(project.plan_warnings(&snapshot), ui);
+    warn(project.file_warnings(&snapshot), ui);
     let found = project.status_of(&snapshot).map_err(failed)?;
     let running = Running::find(&project, &batch, ui);
     let shown = Shown { status: found.to_status_json(), running: running.as_ref() };

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Show, ui: Ui) -> Ended {
     let project = open_configured(ui)?;
     let name = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
     let snapshot = project.snapshot(&name, Escalation::Clamped).map_err(failed)?;
-    warn(project.plan_warnings(&snapshot), ui);
+    warn(project.file_warnings(&snapshot), ui);
     let batch = project.status_of(&snapshot).map_err(failed)?;
     let enforcement = enforcement_rows(&snapshot.settings);
     let shown = Shown::of(&batch, &snapshot.settings, &enforcement);

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use ratchet_supervisor::StepOf;
-use ratchet_supervisor::client::Client;
 use ratchet_supervisor::client::about::About;
 use ratchet_supervisor::store::layout::RunHome;
 use serde::Serialize;
 
-use super::{environment, place};
+use super::{answering, environment, place};
 use crate::args::supervisor::Status;
 use crate::commands::Ended;
 use crate::commands::stage::refused;
@@ -46,10 +45,9 @@ pub(crate) struct Active {
 pub(super) fn run(args: &Status, ui: Ui) -> Ended {
     let place = place(&args.of, &environment()?)?;
     let about = on_this_thread(async {
-        let mut client = Client::connect(&place).await?;
-        client.about().await
-    })?
-    .map_err(refused)?;
+        let mut client = answering(&place).await?;
+        client.about().await.map_err(refused)
+    })??;
     let document = Described::from(about.clone());
     ui.answer(args.output.format(), &document, |page| supervisor::about(page, &about))?;
     Ok(Exit::Success)

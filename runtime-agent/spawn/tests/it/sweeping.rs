@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use ratchet_spawn::retention::{Keep, sweep};
-use ratchet_spawn::{Attachment, Position, SpawnDir, StopRequest, abandon, request_stop};
+use ratchet_spawn::{Attachment, Position, SpawnDir, StopRequest, abandon, launch, request_stop};
 
-use crate::harness::{Place, line, outcome, start};
+use crate::harness::{Place, environment, line, outcome, shim_command, start};
 
 const EVERYTHING: Keep = Keep { max_age: Some(Duration::ZERO), max_total_bytes: None };
 
@@ -112,4 +112,24 @@ async fn what_nobody_needs_any_more_is_swept() {
         }
         assert_eq!(sweep(), std::slice::from_ref(&request.id));
     }
+}
+
+#[tokio::test]
+async fn a_spawn_whose_asker_died_before_it_meant_it_goes_and_never_starts() {
+    let place = Place::new();
+    let needed_by = place.path().join("inflight.json");
+    let mut request = place.shell("echo output");
+    request.needed_by = Some(needed_by.clone());
+    let dir = place.create(&request);
+    let sweep = |now| sweep(&place.root(), now, &EVERYTHING, &BTreeSet::new()).unwrap().removed;
+    assert_eq!(
+        sweep(SystemTime::now() + Duration::from_secs(60)),
+        [],
+        "it may be about to be meant"
+    );
+    std::fs::write(&needed_by, request.id.as_str()).unwrap();
+    assert_eq!(sweep(tomorrow()), [], "it is meant, and may start any time");
+    std::fs::remove_file(&needed_by).unwrap();
+    assert_eq!(sweep(tomorrow()), std::slice::from_ref(&request.id));
+    assert!(launch(&dir, &shim_command(), environment()).is_err(), "there is nothing to start");
 }

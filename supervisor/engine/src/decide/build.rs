@@ -48,16 +48,15 @@ fn spawn(snapshot: &Snapshot, key: StepKey, phase: usize, work: Work) -> Plan {
     }))
 }
 
-/// Derives a change's transition from disk, except that a rejected step runs again as what it was (OQ-5).
+/// Derives a change's transition from disk, except that a rejected step runs again as what it was (OQ-5), and so does one
+/// that was cut short: what it left half done is not to be taken for its result.
 fn transition(snapshot: &Snapshot, change: &ChangeName) -> Transition {
     let key = StepKey::of_change(change);
-    let rejected = snapshot.parks.get(&key).filter(|park| match park.standing() {
-        Standing::Rejected(_) => true,
-        Standing::Unresolved | Standing::Retry | Standing::Answered(_) | Standing::Approved => {
-            false
-        }
+    let again = snapshot.parks.get(&key).filter(|park| match park.standing() {
+        Standing::Rejected(_) | Standing::Retry => true,
+        Standing::Unresolved | Standing::Answered(_) | Standing::Approved => false,
     });
-    rejected
+    again
         .and_then(|park| park.transition)
         .and_then(crate::transition::StepKind::transition)
         .or_else(|| next_transition(&snapshot.facts(change), &key, &snapshot.journal))

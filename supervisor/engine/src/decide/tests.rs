@@ -64,6 +64,18 @@ fn a_rejected_step_runs_again_as_what_it_was() {
     }
 }
 
+/// What a cut short propose left half written is no plan that anybody approved.
+#[test]
+fn a_step_that_was_cut_short_runs_again_as_what_it_was() {
+    let sketch = one().plan("api", 0, 2).asked("api").said("api", |park| {
+        park.transition = Some(StepKind::Propose);
+        park.retry = true;
+    });
+    let step = step(&sketch);
+    assert_eq!(step.kind(), StepKind::Propose);
+    assert_eq!(step.resume, None);
+}
+
 #[test]
 fn a_rejected_verify_runs_again_although_its_completion_is_journaled() {
     let sketch = one()

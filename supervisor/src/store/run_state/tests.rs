@@ -111,7 +111,8 @@ fn a_broken_file_is_empty_and_kept_before_it_is_replaced() {
     let marked = format!("\u{feff}{park}");
     for broken in ["{\"parked\": {\"a\": {\"kind\": \"blo", "[]", "7", "\0\0\0", &marked] {
         let scene = with_state(broken.as_bytes());
-        assert!(RunState::read(&scene.run()).unwrap().parks().is_empty(), "{broken:?}");
+        let read = RunState::read(&scene.run()).unwrap();
+        assert!(read.is_broken() && read.parks().is_empty(), "{broken:?}");
         for of in ["a", "b"] {
             change(&scene, |state| state.set(&new_park(of, ParkKind::Blocked, "?")));
         }

@@ -1,0 +1,161 @@
+//! Who owns the steps of a round: each command its own, or a supervisor, which is killed and started again like everything
+//! else. While none answers, commands run their steps themselves.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use rustix::process::Signal;
+
+use super::dice::Dice;
+use crate::call::{Call, Running};
+use crate::env::{MARK_VAR, Programs, TestEnv};
+use crate::wait;
+
+/// Who owns the steps of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// Each command its own.
+    Embedded,
+    /// A supervisor, as long as one answers.
+    Supervisor,
+}
+
+/// The supervisor of a round, if it has one.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) door: Door,
+    program: &'static str,
+    variables: BTreeMap<OsString, OsString>,
+    socket: PathBuf,
+    living: Option<Living>,
+    /// How many were started.
+    pub(super) started: u64,
+    /// What none may end with.
+    pub(super) outrages: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Living {
+    call: Running,
+    halted: bool,
+    /// It was asked to end, or killed.
+    doomed: bool,
+}
+
+impl Host {
+    pub(super) fn new(door: Door, programs: Programs, env: &TestEnv) -> Self {
+        let mut variables = env.variables();
+        // What belongs to the world must be gone in the end; the supervisor is told from that.
+        variables.remove(OsStr::new(MARK_VAR));
+        let socket = env.base().join("run/ratchet/supervisor.sock");
+        Self {
+            door,
+            program: programs.ratchet,
+            variables,
+            socket,
+            living: None,
+            started: 0,
+            outrages: Vec::new(),
+        }
+    }
+
+    /// Starts one, if there is to be one and none lives. It may not listen yet.
+    pub(super) fn start(&mut self, dice: &mut Dice) {
+        self.settle();
+        if self.door == Door::Embedded || self.living.is_some() {
+            return;
+        }
+        let capacity = dice.number(1..=4).to_string();
+        let leave = dice.weighed(&[(3, "leave"), (1, "drain")]);
+        let call = Call::new(Path::new(self.program), Path::new("/"), self.variables.clone())
+            .args(["supervisor", "run", "--capacity", &capacity, "--on-signal", leave]);
+        self.started += 1;
+        self.living = Some(Living { call: call.start(), halted: false, doomed: false });
+    }
+
+    /// Sends it a signal; `false` if none lives.
+    pub(super) fn signal(&mut self, signal: Signal) -> bool {
+        self.settle();
+        let Some(living) = &mut self.living else { return false };
+        living.call.signal(signal);
+        match signal {
+            Signal::STOP => living.halted = true,
+            _ => living.doomed = true,
+        }
+        true
+    }
+
+    /// Has it go on, if it is held.
+    pub(super) fn wake(&mut self) {
+        self.settle();
+        if let Some(living) = self.living.as_mut().filter(|living| living.halted) {
+            living.halted = false;
+            living.call.signal(Signal::CONT);
+        }
+    }
+
+    /// Hears it, if it has ended.
+    pub(super) fn settle(&mut self) {
+        if self.living.as_mut().is_some_and(|living| living.call.has_ended())
+            && let Some(living) = self.living.take()
+        {
+            let Living { call, doomed, .. } = living;
+            let finished = call.wait();
+            let in_order =
+                finished.code == Some(0) || finished.signal == Some(Signal::KILL.as_raw());
+            // One that is asked to end before it listens to signals dies by them.
+            let by_request = doomed && finished.signal == Some(Signal::TERM.as_raw());
+            if !in_order && !by_request {
+                self.outrages.push(format!("a supervisor ended in an unknown way:\n{finished}"));
+            }
+            if has_panicked(&finished.stderr()) {
+                self.outrages.push(format!("a supervisor panicked:\n{}", finished.stderr()));
+            }
+        }
+    }
+
+    /// Says whether one is on its way to its end.
+    pub(super) fn is_ending(&mut self) -> bool {
+        self.settle();
+        self.living.as_ref().is_some_and(|living| living.doomed)
+    }
+
+    /// Waits until it listens, if one lives.
+    pub(super) fn listens(&mut self) -> Result<()> {
+        let listens = wait::within(wait::DEADLINE, || {
+            self.settle();
+            self.living.is_none() || UnixStream::connect(&self.socket).is_ok()
+        });
+        ensure!(listens, "the supervisor does not listen");
+        Ok(())
+    }
+
+    /// Has it end in order.
+    pub(super) fn end(&mut self) -> Result<()> {
+        if !self.signal(Signal::TERM) {
+            return Ok(());
+        }
+        let ended = wait::within(wait::DEADLINE, || {
+            self.settle();
+            self.living.is_none()
+        });
+        ensure!(ended, "the supervisor does not end");
+        ensure!(!self.socket.exists(), "the supervisor has left its socket");
+        Ok(())
+    }
+}
+
+/// Says whether a program panicked without being asked to.
+pub(super) fn has_panicked(told: &str) -> bool {
+    let mut lines = told.lines();
+    while let Some(line) = lines.next() {
+        let asked = || lines.clone().next().is_some_and(|next| next.contains("a test asks"));
+        if line.contains("panicked at") && !line.contains("a test asks") && !asked() {
+            return true;
+        }
+    }
+    false
+}
