@@ -10,6 +10,7 @@ mod help;
 pub(crate) mod planning;
 pub(crate) mod setup;
 pub(crate) mod supervisor;
+pub(crate) mod topics;
 
 use std::path::PathBuf;
 
@@ -88,6 +89,10 @@ Examples:
   ratchet completions zsh > ~/.zfunc/_ratchet
   ratchet completions fish > ~/.config/fish/completions/ratchet.fish")]
     Completions(Completions),
+
+    /// Read what is good to know and belongs to no single command
+    #[command(hide = true, long_about = topics::ABOUT, help_template = "{about}\n")]
+    Topics(topics::Topics),
 
     /// Write the man pages into a folder
     #[command(hide = true)]

@@ -17,6 +17,7 @@ mod stage;
 mod status;
 pub(crate) mod supervisor;
 mod template;
+mod topics;
 mod update;
 pub(crate) mod validate;
 pub(crate) mod view;
@@ -52,6 +53,7 @@ pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
         Command::Validate(args) => validate::run(args, ui),
         Command::Archive(args) => archive::run(args, ui),
         Command::Completions(args) => completions::run(args, ui),
+        Command::Topics(args) => topics::run(args, ui),
         Command::Man(args) => man::run(args),
         Command::Supervisor(verb) => supervisor::run(verb, ui),
         Command::Propose(args) => change::propose(args, ui),

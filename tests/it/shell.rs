@@ -50,3 +50,22 @@ fn with_json_nothing_but_the_document_is_printed() {
     assert_eq!(json.stderr(), "");
     assert!(env.ratchet(["validate", "nothing", "--json"]).refused().contains("Unknown item"));
 }
+
+#[test]
+fn topics_tell_what_belongs_to_no_command() {
+    let env = empty();
+    let list = env.ratchet(["help", "topics"]).ok().stdout();
+    let topics: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("ratchet help topics "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(topics.len() >= 8, "{list}");
+    for topic in topics {
+        let text = env.ratchet(["help", "topics", topic]).ok().stdout();
+        assert!(text.starts_with(&topic.to_uppercase()) && text.lines().count() > 5, "{text}");
+        assert_eq!(env.ratchet(["topics", topic]).ok().stdout(), text);
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    }
+    env.ratchet(["help", "topics", "nope"]).run().assert_code(1);
+}

@@ -109,7 +109,7 @@ fn a_person_chooses_the_tools_and_the_posture_and_gets_a_configuration() {
     // Gemini is ticked, because it is used here; the first one is ticked by the person.
     seat.sees_then_types("Which coding tools", " \r");
     seat.sees_then_types("What may agents do", "2\r");
-    seat.sees_then_types("for you in every project", "\r");
+    seat.sees_then_types("in every project?", "\r");
     let (code, shown) = seat.ends();
     assert_eq!(code, Some(0), "{shown}");
     assert!(

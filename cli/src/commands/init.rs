@@ -66,14 +66,14 @@ pub(super) fn run(args: &Init, ui: Ui) -> Ended {
         },
     };
     warn(project.selection_warnings(), ui);
-    if talk == Talk::Person {
-        first_run::ask_for_posture(&project, format, ui);
-    }
     let config = match (talk, args.force) {
         (Talk::Person, _) | (_, true) => ConfigFile::Written,
         (Talk::Nobody, false) => ConfigFile::LeftOut,
     };
     let report = project.init(&InitRequest { tools, profile, config }).map_err(failed)?;
+    if talk == Talk::Person {
+        first_run::ask_for_posture(&project, format, ui);
+    }
     let doctor = (visit == Visit::First).then(|| project.diagnose(Depth::Quick));
     let answer = Answer { report: &report, doctor: doctor.as_ref() };
     ui.answer(format, &answer, |page| setup::init(page, &report, doctor.as_ref()))?;

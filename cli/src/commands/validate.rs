@@ -199,7 +199,12 @@ mod tests {
     use super::*;
     use crate::schemas::assert_fits;
 
-    fn item(id: &str, kind: &'static str, valid: bool) -> Validated {
+    fn good(id: &str, kind: &'static str) -> Validated {
+        let duration_ms = (kind != "batch").then_some(0);
+        Validated { id: id.into(), kind, valid: true, issues: Vec::new(), duration_ms }
+    }
+
+    fn bad(id: &str, kind: &'static str) -> Validated {
         let issue = ValidationIssue {
             level: Level::Error,
             path: "plan.md".into(),
@@ -207,22 +212,20 @@ mod tests {
             line: Some(4),
             column: None,
         };
-        let issues = if valid { Vec::new() } else { vec![issue] };
-        let duration_ms = (kind != "batch").then_some(0);
-        Validated { id: id.into(), kind, valid, issues, duration_ms }
+        Validated { valid: false, issues: vec![issue], ..good(id, kind) }
     }
 
     // C-K18
     #[test]
     fn the_summary_counts_each_type_that_was_looked_for() {
-        let items = [item("a", "change", true), item("b", "change", false)];
+        let items = [good("a", "change"), bad("b", "change")];
         let answer = Answer::of(&items, &[Scope::Change, Scope::Spec]);
         assert_fits("validate", &answer);
         let json = serde_json::to_value(&answer).unwrap();
         assert_eq!(json["summary"]["totals"]["items"], 2);
         assert_eq!(json["summary"]["byType"]["change"]["failed"], 1);
         assert_eq!(json["summary"]["byType"]["spec"]["items"], 0);
-        let batch = [item("s", "batch", false)];
+        let batch = [bad("s", "batch")];
         let json = serde_json::to_value(Answer::of(&batch, &[])).unwrap();
         assert_eq!(json["summary"].get("byType"), None);
         assert_eq!(json["items"][0].get("durationMs"), None);
