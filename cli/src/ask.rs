@@ -3,10 +3,11 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use inquire::InquireError;
+use inquire::ui::RenderConfig;
 use ratchet_supervisor::environment::Environment;
 
 use crate::diagnostic::Failure;
-use crate::render::page::Tone;
+use crate::render::page::{Ink, Tone};
 use crate::ui::Ui;
 
 /// Tells whether there is somebody to ask (spec `cli-core` 1): a terminal, and neither CI nor a wish to be left alone.
@@ -48,19 +49,30 @@ fn answer(ui: Ui, question: &str, choice: &str) -> Option<String> {
 
 /// Has the person choose one line of a menu; `None` if the person would rather not.
 pub(crate) fn one_of<T: std::fmt::Display>(
+    ui: Ui,
     question: &str,
     choices: Vec<T>,
 ) -> Result<Option<T>, Failure> {
-    chosen(inquire::Select::new(question, choices).prompt())
+    chosen(inquire::Select::new(question, choices).with_render_config(look(ui)).prompt())
 }
 
 /// Has the person tick lines of a menu, some of them ticked before; `None` if the person would rather not.
 pub(crate) fn some_of<T: std::fmt::Display>(
+    ui: Ui,
     question: &str,
     choices: Vec<T>,
     ticked: &[usize],
 ) -> Result<Option<Vec<T>>, Failure> {
-    chosen(inquire::MultiSelect::new(question, choices).with_default(ticked).prompt())
+    let menu = inquire::MultiSelect::new(question, choices).with_default(ticked);
+    chosen(menu.with_render_config(look(ui)).prompt())
+}
+
+/// Draws a menu in colours only where they are wanted.
+fn look(ui: Ui) -> RenderConfig<'static> {
+    match ui.err() {
+        Ink::Plain => RenderConfig::empty(),
+        Ink::Colour => RenderConfig::default_colored(),
+    }
 }
 
 /// Tells a person who leaves the question from a terminal that cannot be used.

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Archive, ui: Ui) -> Ended {
     let project = open()?;
     let talk = talk(args, &project);
     let name = match (&args.change, talk) {
-        (None, Talk::Person) => match choose(&project)? {
+        (None, Talk::Person) => match choose(&project, ui)? {
             Some(name) => Some(name.to_string()),
             None => return Ok(cancelled(ui)),
         },
@@ -98,13 +98,13 @@ fn talk(args: &Archive, project: &Project) -> Talk {
     }
 }
 
-fn choose(project: &Project) -> Result<Option<ChangeName>, Failure> {
+fn choose(project: &Project, ui: Ui) -> Result<Option<ChangeName>, Failure> {
     let names = project.change_names().map_err(failed)?;
     if names.is_empty() {
         return Err(Failure::new("No active changes found")
             .help("make one with 'ratchet new change <name>'"));
     }
-    ask::one_of("Which change is to be archived?", names)
+    ask::one_of(ui, "Which change is to be archived?", names)
 }
 
 fn cancelled(ui: Ui) -> Exit {

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Init, ui: Ui) -> Ended {
     let visit = if project.is_set_up() { Visit::Later } else { Visit::First };
     let tools = match tools {
         Some(tools) => tools,
-        None => match choose(&project, talk, visit)? {
+        None => match choose(&project, talk, visit, ui)? {
             Some(tools) => tools,
             None => {
                 ui.tell(|page| {
@@ -104,7 +104,12 @@ impl std::fmt::Display for Row {
 }
 
 /// Asks which tools, or takes those that are used here; `None` if the person would rather not.
-fn choose(project: &Project, talk: Talk, visit: Visit) -> Result<Option<Vec<Tool>>, Failure> {
+fn choose(
+    project: &Project,
+    talk: Talk,
+    visit: Visit,
+    ui: Ui,
+) -> Result<Option<Vec<Tool>>, Failure> {
     let (in_use, set_up) = (project.tools_in_use(), project.tools_set_up());
     if talk == Talk::Nobody {
         if in_use.is_empty() && set_up.is_empty() {
@@ -118,6 +123,6 @@ fn choose(project: &Project, talk: Talk, visit: Visit) -> Result<Option<Vec<Tool
     let ticked: Vec<usize> =
         (0..).zip(Tool::ALL).filter(|(_, tool)| ticked(tool)).map(|(at, _)| at).collect();
     let rows = Tool::ALL.map(Row).into();
-    let chosen = ask::some_of("Which coding tools work on this project?", rows, &ticked)?;
+    let chosen = ask::some_of(ui, "Which coding tools work on this project?", rows, &ticked)?;
     Ok(chosen.map(|rows| rows.into_iter().map(|Row(tool)| tool).collect()))
 }

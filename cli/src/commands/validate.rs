@@ -49,7 +49,7 @@ pub(super) fn run(args: &Validate, ui: Ui) -> Ended {
     match &args.item {
         Some(item) => one(&project, args, subject(&project, item, args.kind.as_deref())?, ui),
         None if !args.no_interactive && is_person_there(&project, args) => {
-            match ask::one_of("What is to be validated?", menu(&project)?)? {
+            match ask::one_of(ui, "What is to be validated?", menu(&project)?)? {
                 Some(Choice::Everything) => many(&project, args, &[Scope::Change, Scope::Spec], ui),
                 Some(Choice::One(subject)) => one(&project, args, subject, ui),
                 None => Ok(Exit::Success),
