@@ -25,6 +25,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
+use ratchet_supervisor::store::os_lock::tell_waits;
 
 use crate::args::Cli;
 use crate::diagnostic::Failure;
@@ -48,6 +49,11 @@ pub fn run() -> ExitCode {
 
 fn dispatch(argv: &[OsString]) -> Exit {
     signals::outlive_full_files();
+    tell_waits(|text| {
+        Ui::detect().tell(|page| {
+            page.put(text).end();
+        });
+    });
     match parse(argv) {
         Ok(cli) => {
             let ui = if cli.no_color { Ui::plain() } else { Ui::detect() };

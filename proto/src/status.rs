@@ -21,6 +21,16 @@ pub const FOREIGN: &str = "rpc-failed";
 /// The code of a call that speaks another protocol.
 pub const PROTOCOL_MISMATCH: &str = "protocol-mismatch";
 
+/// What an error may say, in bytes. It travels in headers, and clients take sixteen kilobytes of those: the message once
+/// as it is, where each byte may become three, and all of it in base 64.
+const LONGEST_MESSAGE: usize = 2048;
+
+/// What anything else of it may say, in bytes.
+const LONGEST: usize = 1024;
+
+/// How many causes it may have.
+const MOST_CAUSES: usize = 4;
+
 /// `google.rpc.Status`.
 #[derive(Clone, PartialEq, Message)]
 struct RpcStatus {
@@ -35,10 +45,29 @@ struct RpcStatus {
 /// Puts an error into a status.
 #[must_use]
 pub fn to_status(code: Code, detail: &ErrorDetail) -> Status {
+    let detail = ErrorDetail {
+        code: detail.code.clone(),
+        message: shortened(&detail.message, LONGEST_MESSAGE),
+        causes: detail
+            .causes
+            .iter()
+            .take(MOST_CAUSES)
+            .map(|cause| shortened(cause, LONGEST))
+            .collect(),
+        help: detail.help.as_deref().map(|help| shortened(help, LONGEST)),
+    };
     let packed = Any { type_url: TYPE_URL.to_owned(), value: detail.encode_to_vec() };
-    let message = detail.message.clone();
+    let message = shortened(&detail.message, LONGEST);
     let status = RpcStatus { code: code as i32, message: message.clone(), details: vec![packed] };
     Status::with_details(code, message, status.encode_to_vec().into())
+}
+
+/// Gives a text, cut off with dots if it is too long.
+fn shortened(text: &str, longest: usize) -> String {
+    if text.len() <= longest {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(longest)])
 }
 
 /// Takes the error out of a status. One that carries none is described by its gRPC code.
@@ -117,6 +146,23 @@ mod tests {
         let arrived = Status::from_header_map(&headers).unwrap();
         assert_eq!(arrived.code(), Code::NotFound);
         assert_eq!(from_status(&arrived), detail());
+    }
+
+    #[test]
+    fn an_error_of_any_length_fits_into_headers() {
+        let long = "ö".repeat(1 << 20);
+        let detail = ErrorDetail {
+            code: "c".to_owned(),
+            message: long.clone(),
+            causes: vec![long.clone(); 100],
+            help: Some(long),
+        };
+        let status = to_status(Code::NotFound, &detail);
+        let headers = tonic::Status::into_http::<()>(status).into_parts().0.headers;
+        let size: usize =
+            headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
+        assert!(size < 16 * 1024, "{size}");
+        assert!(from_status(&Status::from_header_map(&headers).unwrap()).message.ends_with('…'));
     }
 
     #[test]

@@ -25,9 +25,10 @@ use self::registry::Registry;
 use self::systemd::Systemd;
 use crate::Supervisor;
 use crate::clock::Clock;
+use crate::descriptors;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::grpc::listen::{ListenError, Listener, Socket, Tls, serve};
+use crate::grpc::listen::{ListenError, Listener, Socket, Tls, raise_open_files, serve};
 use crate::grpc::service::{Ending, Service};
 use crate::house::Options;
 
@@ -71,6 +72,7 @@ pub enum DaemonError {
 /// [`DaemonError`], before any call is answered.
 pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     let mut signals = Signals::take()?;
+    descriptors::raise();
     let systemd = Systemd::of(&options.environment);
     let on_signal = options.on_signal;
     let running = start(options).await?;
@@ -132,6 +134,7 @@ pub struct Running {
 /// [`DaemonError`].
 pub async fn start(options: DaemonOptions) -> Result<Running, DaemonError> {
     let DaemonOptions { supervisor, environment, socket: path, group, tcp, .. } = options;
+    raise_open_files();
     let group = group.map(Gid::from_raw);
     let registry = Arc::new(Registry::open(&environment)?);
     let mut names = Vec::new();

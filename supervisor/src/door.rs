@@ -9,6 +9,7 @@ use kameo::mailbox;
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
 use tokio::sync::{mpsc, oneshot};
+use tracing::Span;
 
 use crate::actor::board::StepOf;
 use crate::actor::message::{Ask, Caller, Report, Stop, Work};
@@ -117,6 +118,11 @@ impl Supervisor {
         self.office.board.is_closed()
     }
 
+    /// Waits until it lets no new step begin.
+    pub async fn closing(&self) {
+        self.office.board.closing().await;
+    }
+
     /// Waits until no step runs.
     pub async fn cleared(&self) {
         self.office.board.cleared().await;
@@ -145,7 +151,8 @@ impl Supervisor {
         let (reply, report) = oneshot::channel();
         let options = Arc::clone(&self.office.options);
         let house = Arc::new(House { project: project.clone(), options });
-        let work = Work { house, home, ask, caller: Caller { events, reply } };
+        let caller = Caller { events, reply };
+        let work = Work { house, home, ask, caller, span: Span::current() };
         match self.root.tell(work).try_send() {
             Ok(()) => {}
             Err(SendError::MailboxFull(_)) => return Err(Error::Busy),

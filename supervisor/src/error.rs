@@ -403,6 +403,7 @@ fn file_code(error: &FileError) -> &'static str {
         FileError::Denied { .. } => "permission-denied",
         FileError::ReadOnly { .. } => "read-only",
         FileError::Full { .. } => "disk-full",
+        FileError::Locked { .. } => "file-locked",
         FileError::Other { .. } => "file-error",
     }
 }

@@ -4,6 +4,7 @@
 //! the answer a message.
 
 pub(crate) mod auth;
+mod connection;
 pub(crate) mod convert;
 mod feed;
 pub mod listen;

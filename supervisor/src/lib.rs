@@ -17,6 +17,7 @@ pub mod daemon;
 pub mod doctor;
 
 mod actor;
+mod descriptors;
 mod door;
 pub mod grpc;
 mod house;

@@ -21,7 +21,7 @@ pub(crate) mod links;
 pub mod lock;
 pub mod manifest;
 pub mod metadata;
-pub(crate) mod os_lock;
+pub mod os_lock;
 pub mod outputs;
 mod process;
 pub mod profile;

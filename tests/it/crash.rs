@@ -223,7 +223,9 @@ fn whoever_died_holds_nothing_even_while_nobody_has_taken_note_of_it() {
     let env = shop();
     let (first, agent) = held(&env);
     first.signal(Signal::KILL);
-    wait::until("the apply to be gone", || !process::is_alive(first.pid()));
+    wait::until("the apply to be gone, its threads too", || {
+        !process::is_alive(first.pid()) && process::threads(first.pid()) == 1
+    });
     env.write("go-on", "");
     assert_eq!(env.ratchet(["batch", "apply"]).agent(&agent).json()["state"], "advanced");
     assert_eq!((env.agent_runs(), outcomes(&env).len()), (1, 1));

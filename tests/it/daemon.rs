@@ -3,7 +3,9 @@
 mod access;
 mod calls;
 mod cli;
+mod crowd;
 mod hosted;
 mod single_flight;
+mod strangers;
 mod survival;
 mod trouble;

@@ -242,6 +242,21 @@ fn a_signal_that_drains_waits_and_a_second_one_does_not() {
 }
 
 #[test]
+fn a_supervisor_may_open_all_the_files_it_can_and_its_agents_what_a_shell_gives_them() {
+    let env = shop();
+    let limited = env.ratchet(["supervisor", "run"]).with_open_files(200);
+    let supervisor = supervise_with(limited);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", supervisor.pid()));
+    let limits = limits.expect("the kernel tells");
+    let line = limits.lines().find(|line| line.starts_with("Max open files"));
+    let words: Vec<&str> = line.expect("a line").split_ascii_whitespace().collect();
+    assert_eq!(words[3], words[4], "{limits}");
+    assert_ne!(words[3], "200", "{limits}");
+    env.ratchet(["batch", "apply"]).agent("ulimit -Sn > limit; ulimit -Hn >> limit").run();
+    assert_eq!(env.read("limit"), format!("200\n{}\n", words[4]));
+}
+
+#[test]
 fn what_cannot_be_set_up_is_refused_before_it_listens() {
     let env = empty();
     let refused = |arguments: &[&str]| -> String {

@@ -86,6 +86,13 @@ impl Call {
         self.behind(["bash", "-c", &script, "limited"])
     }
 
+    /// Lets each process of the call have only so many files open, though it may ask for more.
+    #[must_use]
+    pub fn with_open_files(self, most: u32) -> Self {
+        let script = format!("ulimit -Sn {most}; exec \"$@\"");
+        self.behind(["bash", "-c", &script, "limited"])
+    }
+
     /// Hands a listening socket over, as systemd does.
     #[must_use]
     pub fn handed(self, socket: &impl AsFd) -> Self {

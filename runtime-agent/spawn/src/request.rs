@@ -54,6 +54,9 @@ pub struct Limits {
     pub output_bytes: Option<u64>,
     /// Between TERM and KILL.
     pub grace_ms: u64,
+    /// How many files each process of it may have open; as many as the shim may, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
 }
 
 impl Default for Limits {
@@ -64,6 +67,7 @@ impl Default for Limits {
             wall_ms: None,
             output_bytes: None,
             grace_ms: DEFAULT_GRACE_MS,
+            open_files: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::directory::{SpawnDir, open_plain, private, read_json};
 use crate::id::SpawnId;
+use crate::quarry::{Quarry, Seeker};
 use crate::request::StoredRequest;
 use crate::standing::{Standing, abandon, probe};
 
@@ -106,9 +107,16 @@ fn measure(dir: SpawnDir) -> io::Result<Spawn> {
 
 fn is_over(dir: &SpawnDir) -> bool {
     match probe(dir) {
-        Ok(Standing::Ended(_) | Standing::Abandoned | Standing::Lost(_)) => true,
+        Ok(Standing::Ended(_) | Standing::Abandoned) => true,
+        Ok(Standing::Lost(_)) => nobody_carries_its_mark(dir.id()),
         Ok(Standing::NeverStarted | Standing::Running(_)) | Err(_) => false,
     }
+}
+
+/// Says whether nothing of a spawn whose shim is dead lives on.
+fn nobody_carries_its_mark(id: &SpawnId) -> bool {
+    let quarry = Quarry { id, seeker: Seeker::Other, agent: None, cgroup: None, since: 0 };
+    quarry.find().is_ok_and(|found| found.is_empty())
 }
 
 /// Makes sure that a spawn which never started never does, if its asker went away between making its folder and saying

@@ -14,6 +14,7 @@ use kameo::message::{Context, Message};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use super::board::Posting;
 use super::log;
@@ -67,6 +68,7 @@ struct Open {
     lock: StepLock,
     stop: Option<Stop>,
     withdrawn: CancellationToken,
+    span: Span,
     _posting: Posting,
 }
 
@@ -182,11 +184,12 @@ impl Message<StepEnded> for Batch {
         let Running { open, inflight, .. } = *running;
         open.caller.hear(StepEvent::Ended).await;
         let home = &self.args.home;
-        let report = off_the_loop(|| {
+        let conclude = || {
             let report = record::conclude(&open.house, home, &inflight, seen);
             open.house.sweep();
             report
-        });
+        };
+        let report = open.span.in_scope(|| off_the_loop(conclude));
         log::ended(open.house.project.root(), home, &inflight, &report);
         self.close(open, report).await;
     }
@@ -214,7 +217,7 @@ impl Message<Stop> for Batch {
 impl Batch {
     /// Begins whatever a request comes to, unless a step is running.
     async fn begin(&mut self, work: Work, me: &ActorRef<Self>) {
-        let Work { house, home: _, ask, caller } = work;
+        let Work { house, home: _, ask, caller, span } = work;
         if self.args.office.board.is_closed() {
             return self.answer(caller, Err(Error::Closing)).await;
         }
@@ -226,13 +229,14 @@ impl Batch {
             Err(error) => return self.answer(caller, Err(error.into())).await,
         };
         let posting = self.args.office.board.post(house.project.root(), &self.args.home);
-        let begun = off_the_loop(|| plan(&house, &self.args.home, &ask));
+        let begun = span.in_scope(|| off_the_loop(|| plan(&house, &self.args.home, &ask)));
         let open = Open {
             house,
             caller,
             lock,
             stop: None,
             withdrawn: CancellationToken::new(),
+            span,
             _posting: posting,
         };
         match begun {
@@ -259,6 +263,7 @@ impl Batch {
             reply_to: me.clone(),
             events: open.caller.events.clone(),
             withdrawn: open.withdrawn.clone(),
+            span: open.span.clone(),
         };
         self.phase = Phase::Placing(Box::new((open, inflight)));
         if self.args.runtime.tell(place).await.is_err() {
@@ -281,7 +286,8 @@ impl Batch {
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
         let handle = shim.as_ref().map(Shim::handle);
         let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher());
-        let args = StepArgs { batch: me.clone(), dir: dir.clone(), shim: handle, watch };
+        let span = open.span.clone();
+        let args = StepArgs { batch: me.clone(), dir: dir.clone(), shim: handle, watch, span };
         let step = Step::spawn(args);
         me.link(&step).await;
         if let Some(stop) = open.stop.take() {
@@ -292,7 +298,7 @@ impl Batch {
 
     /// Lets go of everything a step held, and only then answers: the next request must find the lock free.
     async fn close(&self, open: Open, report: Result<Report, Error>) {
-        let Open { house: _, caller, lock, stop: _, withdrawn: _, _posting: posting } = open;
+        let Open { caller, lock, _posting: posting, .. } = open;
         drop(lock);
         drop(posting);
         self.answer(caller, report).await;

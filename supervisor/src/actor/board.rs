@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::store::layout::RunHome;
 
@@ -24,7 +24,7 @@ pub struct StepOf {
 pub(crate) struct Board {
     posted: Mutex<BTreeSet<StepOf>>,
     count: watch::Sender<usize>,
-    closed: AtomicBool,
+    closed: CancellationToken,
 }
 
 /// A step on the board. Dropping it takes the step off.
@@ -39,7 +39,7 @@ impl Board {
         Arc::new(Self {
             posted: Mutex::default(),
             count: watch::Sender::new(0),
-            closed: AtomicBool::new(false),
+            closed: CancellationToken::new(),
         })
     }
 
@@ -59,12 +59,17 @@ impl Board {
 
     /// Lets no new step begin.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.closed.cancel();
     }
 
     /// Says whether no new step may begin.
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.closed.is_cancelled()
+    }
+
+    /// Waits until no new step may begin.
+    pub(crate) async fn closing(&self) {
+        self.closed.cancelled().await;
     }
 
     /// Waits until nothing is posted.

@@ -12,6 +12,7 @@ use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use super::batch::Batch;
 use crate::error::Error;
@@ -32,6 +33,8 @@ pub(crate) struct Work {
     pub(crate) ask: Ask,
     /// Who waits for it.
     pub(crate) caller: Caller,
+    /// What it is part of: kameo begins a new trace for each handler, so it travels along.
+    pub(crate) span: Span,
 }
 
 /// What a batch can be asked to do.
@@ -87,6 +90,8 @@ pub(crate) struct Place {
     pub(crate) events: EventSink,
     /// Nobody wants it any more.
     pub(crate) withdrawn: CancellationToken,
+    /// As in [`Work`].
+    pub(crate) span: Span,
 }
 
 /// Runtime actor → batch: how placing went.

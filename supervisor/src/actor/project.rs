@@ -14,6 +14,7 @@ use kameo::actor::{ActorId, ActorRef, Spawn as _, WeakActorRef};
 use kameo::error::ActorStopReason;
 use kameo::mailbox;
 use kameo::message::{Context, Message};
+use tracing::Span;
 
 use super::batch::{Batch, BatchArgs};
 use super::brood::{Brood, Undelivered};
@@ -137,7 +138,13 @@ impl ProjectActor {
         }
         let Some(house) = self.house.clone() else { return 0 };
         self.mending.insert(home.clone());
-        let work = Work { house, home: home.clone(), ask: Ask::Recover, caller: Caller::nobody() };
+        let work = Work {
+            house,
+            home: home.clone(),
+            ask: Ask::Recover,
+            caller: Caller::nobody(),
+            span: Span::current(),
+        };
         match self.hand(work, me).await {
             Ok(()) => 1,
             Err(_) => 0,

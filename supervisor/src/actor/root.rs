@@ -101,3 +101,63 @@ impl Message<Stop> for Root {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use ratchet_engine::name::BatchName;
+    use tokio::sync::{mpsc, oneshot};
+    use tracing::Span;
+
+    use super::super::message::{Ask, Caller};
+    use super::*;
+    use crate::environment::Environment;
+    use crate::house::{House, Options};
+    use crate::project::Project;
+    use crate::store::layout::RunHome;
+
+    /// How many children live below.
+    struct Census;
+
+    impl Message<Census> for Root {
+        type Reply = usize;
+
+        async fn handle(&mut self, _census: Census, _ctx: &mut Context<Self, usize>) -> usize {
+            self.projects.all().count()
+        }
+    }
+
+    /// kameo's own supervision would keep a thousand finished children for ever (its issue 393).
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_thousand_batches_that_are_done_with_are_forgotten_and_so_is_their_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let environment = Environment::new("/", [("XDG_STATE_HOME", state.as_os_str())]);
+        let options = Options {
+            shim: Vec::new(),
+            ratchet: PathBuf::new(),
+            local_capacity: NonZeroUsize::MIN,
+        };
+        let house = Arc::new(House {
+            project: Project::at(folder.path(), environment).unwrap(),
+            options: Arc::new(options.clone()),
+        });
+        let office = Arc::new(Office::new(options));
+        let root = Root::spawn_with_mailbox(office, mailbox::bounded(ROOT_MAILBOX));
+        for number in 0..1000 {
+            let name = BatchName::parse(&format!("b{number}")).unwrap();
+            std::fs::create_dir_all(house.project.layout().batch(&name)).unwrap();
+            let (events, _) = mpsc::channel(1);
+            let (reply, answer) = oneshot::channel();
+            let (house, home) = (Arc::clone(&house), RunHome::Batch(name));
+            let caller = Caller { events, reply };
+            let work = Work { house, home, ask: Ask::Recover, caller, span: Span::none() };
+            root.tell(work).await.unwrap();
+            answer.await.unwrap().unwrap();
+        }
+        while root.ask(Census).await.unwrap() > 0 || Arc::strong_count(&house) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+}

@@ -10,6 +10,7 @@ use kameo::Actor;
 use kameo::actor::ActorRef;
 use kameo::message::{Context, Message};
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument as _;
 
 use super::message::{Place, PlacedReply};
 use crate::error::Error;
@@ -39,12 +40,14 @@ impl Message<Place> for RuntimeActor {
         let office = Arc::clone(&self.office);
         let reply_to = place.reply_to.clone();
         // Bounded by the batches: each has at most one order on its way.
-        let placed = tokio::spawn(async move {
+        let span = place.span.clone();
+        let placing = async move {
             match room(&office, &place).await {
                 Some(slot) => start(&place.house, *place.prepared, slot),
                 None => Err(Error::Withdrawn),
             }
-        });
+        };
+        let placed = tokio::spawn(placing.instrument(span));
         tokio::spawn(async move {
             // A panic over there must not leave the batch waiting for ever.
             let outcome = placed.await.unwrap_or(Err(Error::WatcherDied));

@@ -9,6 +9,7 @@ use kameo::error::ActorStopReason;
 use kameo::message::{Context, Message};
 use ratchet_spawn::SpawnDir;
 use tokio::task::JoinHandle;
+use tracing::{Instrument as _, Span};
 
 use super::batch::Batch;
 use super::message::{StepEnded, Stop, Watched};
@@ -29,6 +30,7 @@ pub(crate) struct StepArgs {
     pub(crate) dir: SpawnDir,
     pub(crate) shim: Option<ShimHandle>,
     pub(crate) watch: Watch,
+    pub(crate) span: Span,
 }
 
 impl Actor for Step {
@@ -36,12 +38,13 @@ impl Actor for Step {
     type Error = Infallible;
 
     async fn on_start(args: StepArgs, me: ActorRef<Self>) -> Result<Self, Self::Error> {
-        let StepArgs { batch, dir, shim, watch } = args;
-        let watching = tokio::spawn(async move {
+        let StepArgs { batch, dir, shim, watch, span } = args;
+        let until_the_end = async move {
             let seen = watch.until_the_end().await;
             // Only a step that was stopped hears nothing, and then nobody waits for it.
             drop(me.tell(Watched(seen)).await);
-        });
+        };
+        let watching = tokio::spawn(until_the_end.instrument(span));
         Ok(Self { batch, dir, shim, watching })
     }
 

@@ -11,8 +11,9 @@ use rustix::process::{Gid, Uid};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 use tonic::service::Interceptor;
-use tonic::transport::server::UdsConnectInfo;
 use tonic::{Code, Request, Status};
+
+use super::connection::Caller;
 
 /// Whoever calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +50,10 @@ impl Doorkeeper {
     fn peer(&self, request: &Request<()>) -> Result<Peer, Refused> {
         match &self.admit {
             Admit::Peers(group) => {
-                let peer = request.extensions().get::<UdsConnectInfo>();
-                let credentials = peer.and_then(|peer| peer.peer_cred).ok_or(Refused::NoPeer)?;
+                let caller = request.extensions().get::<Caller>();
+                let process = caller.and_then(|caller| caller.process.as_ref());
+                let credentials =
+                    process.and_then(|process| process.peer_cred).ok_or(Refused::NoPeer)?;
                 if credentials.uid() == self.me.as_raw() {
                     return Ok(Peer::SameUser);
                 }
@@ -74,6 +77,9 @@ impl Interceptor for Doorkeeper {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         let peer = self.peer(&request).map_err(Refused::status)?;
         check(request.metadata()).map_err(|status| *status)?;
+        if let Some(caller) = request.extensions().get::<Caller>() {
+            caller.admit();
+        }
         request.extensions_mut().insert(peer);
         Ok(request)
     }

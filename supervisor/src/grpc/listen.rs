@@ -7,18 +7,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_proto::supervisor::v1::supervisor_service_server::SupervisorServiceServer;
-use rustix::process::Gid;
+use rustix::process::{Gid, Resource, Rlimit, getrlimit, setrlimit};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener};
-use tokio_stream::wrappers::UnixListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::server::{Router, TcpIncoming};
+use tonic::transport::server::Router;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
 
 use super::auth::{Admit, Doorkeeper};
+use super::connection::incoming;
 use super::service::Service;
+use crate::Supervisor;
 use crate::store::os_lock::{Taken, try_take};
 
 /// What a call may weigh. Requests are small; the largest is an environment.
@@ -29,6 +32,16 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// How many calls one connection may have at a time; the next ones wait in the client.
 const CALLS_OF_A_CONNECTION: u32 = 1024;
+
+/// How many connections there may be at a time over a socket.
+const OURS: usize = 4096;
+
+/// How many over the network, where anybody may come as far as the door.
+const STRANGERS: usize = 512;
+
+/// The open files that are asked for: more than all connections and steps need. Not all that one may have, because whatever
+/// is started inherits it, and some programs close every number up to there.
+const OPEN_FILES: u64 = 65_536;
 
 /// A way in.
 #[derive(Debug)]
@@ -163,24 +176,49 @@ pub(crate) async fn serve(
     match listener {
         Listener::Unix(listener, group) => {
             let router = router(service, Admit::Peers(group), None)?;
-            let incoming = UnixListenerStream::new(listener);
+            let incoming = incoming(listener, places(OURS));
             router.serve_with_incoming_shutdown(incoming, ending.cancelled_owned()).await
         }
         Listener::Tcp(listener, tls) => {
             let admit = Admit::Token(Arc::new(tls.token.clone()));
             let router = router(service, admit, Some(&tls))?;
-            let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+            let incoming = incoming(listener, places(STRANGERS));
             router.serve_with_incoming_shutdown(incoming, ending.cancelled_owned()).await
         }
     }
     .map_err(ListenError::Broken)
 }
 
+/// Raises the number of files that this process may have open, as far as it may.
+pub(crate) fn raise_open_files() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(OPEN_FILES, |maximum| maximum.min(OPEN_FILES));
+    if current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
+        tracing::warn!(%error, wanted, "the number of open files cannot be raised");
+    }
+}
+
+/// Leaves half of the files that may be open to the work itself.
+fn places(wanted: usize) -> usize {
+    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
+    files.map_or(wanted, |files| wanted.min(files / 2))
+}
+
+/// Says that all is well until no step may begin any more.
+async fn tell_health(health: HealthReporter, supervisor: Supervisor) {
+    health.set_serving::<SupervisorServiceServer<Service>>().await;
+    supervisor.closing().await;
+    health.set_not_serving::<SupervisorServiceServer<Service>>().await;
+    // The whole process, in gRPC's words.
+    health.set_service_status("", ServingStatus::NotServing).await;
+}
+
 fn router(service: Service, admit: Admit, tls: Option<&Tls>) -> Result<Router, ListenError> {
     let (health, health_service) = tonic_health::server::health_reporter();
-    tokio::spawn(async move {
-        health.set_serving::<SupervisorServiceServer<Service>>().await;
-    });
+    tokio::spawn(tell_health(health, service.supervisor.clone()));
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(ratchet_proto::DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)

@@ -8,6 +8,7 @@ use tonic::{Code, Status};
 use super::convert::Malformed;
 use crate::error::Error;
 use crate::store::file::FileError;
+use crate::store::inflight::InflightError;
 use crate::store::lock::LockError;
 
 /// Describes an error.
@@ -90,6 +91,12 @@ fn plain(grpc: Code, code: &str, message: &str, help: &str) -> Status {
 }
 
 fn grpc_code(error: &Error) -> Code {
+    match file_of(error) {
+        Some(FileError::Denied { .. }) => return Code::PermissionDenied,
+        Some(FileError::Full { .. }) => return Code::ResourceExhausted,
+        Some(FileError::Locked { .. }) => return Code::Unavailable,
+        Some(_) | None => {}
+    }
     match error {
         Error::BatchNotFound { .. }
         | Error::NoBatches
@@ -107,8 +114,6 @@ fn grpc_code(error: &Error) -> Code {
         Error::Busy => Code::ResourceExhausted,
         Error::Closing => Code::Unavailable,
         Error::Withdrawn => Code::Cancelled,
-        Error::File(FileError::Denied { .. }) => Code::PermissionDenied,
-        Error::File(FileError::Full { .. }) => Code::ResourceExhausted,
         Error::Lock(LockError::Running { .. }) => Code::Aborted,
         Error::WatcherDied => Code::Internal,
         Error::Manifest { .. }
@@ -128,5 +133,15 @@ fn grpc_code(error: &Error) -> Code {
         | Error::NoWorkingDirectory { .. }
         | Error::Planning(_)
         | Error::Setup(_) => Code::FailedPrecondition,
+    }
+}
+
+/// Gives the file that an error is about, wherever it came up.
+fn file_of(error: &Error) -> Option<&FileError> {
+    match error {
+        Error::File(file)
+        | Error::Inflight(InflightError::File(file))
+        | Error::Lock(LockError::File(file)) => Some(file),
+        _ => None,
     }
 }

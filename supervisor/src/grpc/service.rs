@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
+use tracing::{Instrument as _, info_span};
 
 use super::auth::Peer;
 use super::convert::request::{Asked, Halting, Said, batch as batch_name};
@@ -154,7 +155,8 @@ impl SupervisorService for Service {
         let stage = self.stage(project, &request)?;
         let asked = ApplyRequest::from_wire(request.into_inner())?;
         let (queue, answer) = queue();
-        tokio::spawn(stage.apply(asked, queue));
+        let span = info_span!("apply", batch = %asked.batch);
+        tokio::spawn(stage.apply(asked, queue).instrument(span));
         answer
     }
 
@@ -166,7 +168,8 @@ impl SupervisorService for Service {
         let wire::RunRequest { apply, max_steps } = request.into_inner();
         let asked = ApplyRequest::from_wire(apply.unwrap_or_default())?;
         let (queue, answer) = queue();
-        tokio::spawn(stage.run(asked, max_steps, queue));
+        let span = info_span!("run", batch = %asked.batch);
+        tokio::spawn(stage.run(asked, max_steps, queue).instrument(span));
         answer
     }
 
@@ -178,7 +181,8 @@ impl SupervisorService for Service {
         let stage = self.stage(project, &request)?;
         let asked = ChangeStepRequest::from_wire(request.into_inner())?;
         let (queue, answer) = queue();
-        tokio::spawn(stage.change(asked, queue));
+        let span = info_span!("change", change = %asked.change);
+        tokio::spawn(stage.change(asked, queue).instrument(span));
         answer
     }
 

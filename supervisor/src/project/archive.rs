@@ -170,7 +170,7 @@ impl Project {
         }
         let ratchet = self.layout().ratchet();
         // Another archive would build its store out of the one that this replaces.
-        let _one_at_a_time = os_lock::wait_for_folder(&ratchet).of(&ratchet, Doing::Lock)?;
+        let _one_at_a_time = os_lock::wait_for_folder(&ratchet)?;
         let Leaving { target, promotion, _lock } = self.leaving(change, how.checks)?;
         let features = match how.store {
             StoreUpdate::Skipped => FeatureChanges::default(),

@@ -7,10 +7,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use ratchet_spawn::{Attachment, Position, SpawnDir, launch};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::descriptors;
+
 use super::{Command, Placed, Places, Prepared, Shim, StartError};
 
 /// Makes the spawn's directory, with everything that the command will read.
-pub(super) fn prepare(places: &Places, command: Command) -> Result<Prepared, StartError> {
+pub(super) fn prepare(places: &Places, mut command: Command) -> Result<Prepared, StartError> {
+    command.request.limits.open_files = descriptors::of_commands();
     let dir = SpawnDir::create(&places.spawns, &command.request)?;
     for (name, content) in &command.files {
         write_file(&dir, name, content)?;

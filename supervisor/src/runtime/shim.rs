@@ -7,15 +7,15 @@ use std::process::Child;
 use std::sync::Arc;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// A shim that this process started.
 #[derive(Debug)]
 pub(crate) struct Shim {
     child: Option<Child>,
-    /// Woken by the end of any child, so each shim looks whether it was its own.
-    children: Signals,
-    handle: ShimHandle,
+    /// Readable once it is gone.
+    end: AsyncFd<Arc<OwnedFd>>,
 }
 
 /// Reaches a shim, and nobody else once it is gone.
@@ -23,26 +23,31 @@ pub(crate) struct Shim {
 pub(crate) struct ShimHandle(Arc<OwnedFd>);
 
 impl Shim {
-    /// Starts a shim and keeps an eye on it from before its start.
+    /// Starts a shim and keeps an eye on it.
     pub(super) fn start(launch: impl FnOnce() -> io::Result<Child>) -> io::Result<Self> {
-        let children = signal(SignalKind::child())?;
         let child = launch()?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        Ok(Self { child: Some(child), children, handle: ShimHandle(Arc::new(pidfd)) })
+        #[expect(
+            deprecated,
+            reason = "sound for a descriptor that is owned; its successor is unsafe"
+        )]
+        let end = AsyncFd::with_interest(Arc::new(pidfd), Interest::READABLE)?;
+        Ok(Self { child: Some(child), end })
     }
 
     /// Waits until it is gone. What it exits with says nothing that its record does not say better. Safe to drop.
     pub(crate) async fn ended(&mut self) {
         // One that cannot be waited for any more is gone as well.
         while self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
-            if self.children.recv().await.is_none() {
-                return;
+            match self.end.readable().await {
+                Ok(mut woken) => woken.clear_ready(),
+                Err(_) => return,
             }
         }
     }
 
     pub(crate) fn handle(&self) -> ShimHandle {
-        self.handle.clone()
+        ShimHandle(Arc::clone(self.end.get_ref()))
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 pub fn claim(folder: &Path, now: SystemTime, every: Duration) -> bool {
     let marker = folder.join(".swept");
     let last = marker.metadata().and_then(|meta| meta.modified()).ok();
-    if last.is_some_and(|last| now.duration_since(last).unwrap_or_default() < every) {
+    // A time that is yet to come is of a clock that was set back since.
+    if last.is_some_and(|last| now.duration_since(last).is_ok_and(|since| since < every)) {
         return false;
     }
     File::create(&marker).and_then(|file| file.set_modified(now)).is_ok()
@@ -28,5 +29,7 @@ mod tests {
         assert!(!claim(folder.path(), start + hour / 2, hour));
         assert!(claim(folder.path(), start + hour, hour));
         assert!(!claim(&folder.path().join("missing"), start, hour));
+        assert!(claim(folder.path(), start - 100 * hour, hour), "the clock was set back");
+        assert!(!claim(folder.path(), start - 100 * hour, hour));
     }
 }

@@ -13,6 +13,8 @@ use rustix::io::Errno;
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
+use super::os_lock::Holder;
+
 const BESIDE_PREFIX: &str = ".ratchet-";
 const BESIDE_SUFFIX: &str = ".tmp";
 
@@ -95,6 +97,16 @@ pub enum FileError {
         /// What failed.
         doing: Doing,
     },
+    /// Somebody else has held its lock for longer than anybody should.
+    #[error("cannot lock {}: it has been held by {by} for {seconds} s", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// Who holds it.
+        by: Holder,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// Anything else that the operating system says.
     #[error("cannot {doing} {}", path.display())]
     Other {
@@ -139,6 +151,7 @@ impl FileError {
             | Self::Denied { path, .. }
             | Self::ReadOnly { path, .. }
             | Self::Full { path, .. }
+            | Self::Locked { path, .. }
             | Self::Other { path, .. } => path,
         }
     }
@@ -182,6 +195,14 @@ impl FileError {
             Self::Full { .. } => {
                 format!("look with 'df -h {there}', free some space, then run the command again")
             }
+            Self::Locked { by, .. } => match by.pid() {
+                Some(pid) => format!(
+                    "look what it does with 'ps -fp {pid}', end it if it hangs, then run the command again"
+                ),
+                None => {
+                    format!("look who uses it with 'fuser -v {path}', then run the command again")
+                }
+            },
             Self::Other { .. } => format!("look at it with 'ls -ld {there}'"),
         }
     }

@@ -105,7 +105,7 @@ impl<'a> Writer<'a> {
                 .truncate(false)
                 .open(&path)
                 .of(&path, Doing::Lock)?;
-            os_lock::wait(&lock).of(&path, Doing::Lock)?;
+            os_lock::wait(&lock, &path)?;
             // While we waited the batch may have been archived, lock file and all.
             if os_lock::is_at(&lock, &path).of(&path, Doing::Lock)? {
                 return Ok(Self { run, _lock: lock });

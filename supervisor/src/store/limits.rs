@@ -101,7 +101,7 @@ impl Limits {
             .mode(0o600)
             .open(&path);
         let lock = open.of(&path, Doing::Lock)?;
-        os_lock::wait(&lock).of(&path, Doing::Lock)?;
+        os_lock::wait(&lock, &path)?;
         Ok(lock)
     }
 

@@ -147,7 +147,7 @@ pub fn save_user_posture(path: &Path, posture: Posture) -> Result<(), FileError>
     let broken = || std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no JSON object");
     let folder = folder_of(path);
     make_private_folder(folder)?;
-    let _lock = os_lock::wait_for_folder(folder).of(folder, Doing::Lock)?;
+    let _lock = os_lock::wait_for_folder(folder)?;
     let bytes = read_if_there(path, Limit::CONFIG)?.unwrap_or_else(|| b"{}".to_vec());
     let mut root: Json =
         serde_json::from_slice(&bytes).map_err(|_| broken()).of(path, Doing::Write)?;
@@ -174,7 +174,7 @@ fn set_in_project(layout: &Layout, keys: &[&str], value: &YamlValue) -> Result<(
     let ratchet = layout.ratchet();
     std::fs::create_dir_all(&ratchet).of(&ratchet, Doing::MakeFolder)?;
     // Read, changed and replaced in one piece: what another process sets meanwhile must not be lost.
-    let _lock = os_lock::wait_for_folder(&ratchet).of(&ratchet, Doing::Lock)?;
+    let _lock = os_lock::wait_for_folder(&ratchet)?;
     edit::set(&project_file(layout), keys, value)
 }
 

@@ -87,6 +87,12 @@ impl Hosted {
         self.call(running.end(ending));
     }
 
+    /// Ends it in order, while a client goes on.
+    pub(super) fn end_under<T>(mut self, ending: Ending, client: impl Future<Output = T>) -> T {
+        let running = self.running.take().unwrap();
+        self.call(async { tokio::join!(running.end(ending), client).1 })
+    }
+
     /// Ends it at once, wherever it is.
     pub(super) fn kill(mut self) {
         self.runtime.take().unwrap().shutdown_timeout(Duration::from_secs(10));

@@ -1,6 +1,8 @@
 //! One step at a time for one batch, whoever runs it: an embedded ratchet, the supervisor, the original tool; also when the
 //! agent has cleaned the run folder away under its own step.
 
+#![expect(clippy::unwrap_used, reason = "all of this is a test's")]
+
 use std::process::{Child, Command, Stdio};
 
 use ratchet_tests::{Action, Running, Script, TestEnv, wait};
@@ -37,7 +39,7 @@ fn cleaning(env: &TestEnv) -> String {
 
 /// An embedded apply whose agent waits.
 fn embedded(env: &TestEnv, agent: &str) -> Running {
-    let call = env.ratchet(["batch", "apply", "--json"]).agent(agent).start();
+    let call = env.ratchet(["batch", "apply", "--json"]).embedded().agent(agent).start();
     wait::until_exists(&env.path("here"));
     call
 }
@@ -51,7 +53,7 @@ async fn hosted_step(env: &TestEnv, client: &mut Client, agent: &str) {
 
 #[track_caller]
 fn refused_embedded(env: &TestEnv, agent: &str) {
-    let text = env.ratchet(["batch", "apply"]).agent(agent).refused();
+    let text = env.ratchet(["batch", "apply"]).embedded().agent(agent).refused();
     assert!(text.contains("already running for batch 'shop'"), "{text}");
     assert!(text.contains("(pid "), "{text}");
 }
@@ -109,7 +111,7 @@ fn the_original_tool_keeps_an_embedded_ratchet_and_the_supervisor_out() {
     hosted.call(async { refused_hosted(&env, &mut connect(&env).await, &agent).await });
     assert_eq!(env.agent_runs(), 0);
     drop(original);
-    env.ratchet(["batch", "apply"]).agent(&agent).ok();
+    env.ratchet(["batch", "apply"]).embedded().agent(&agent).ok();
     assert_eq!(env.agent_runs(), 1, "a dead holder's note keeps nobody out");
 }
 

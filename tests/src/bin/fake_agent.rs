@@ -332,13 +332,19 @@ fn plan(change: &str, tasks: u32) -> Result<()> {
     let text = format!(
         "# {change}\n\n## Why\nIt is asked for.\n\n## What Changes\nOne thing.\n\n## Design\nSimple.\n\n## Tasks\n{boxes}"
     );
-    put(&format!("{folder}/plan.md"), text.as_bytes())
+    replace(&format!("{folder}/plan.md"), &text)
 }
 
 fn tick(change: &str, tasks: Option<u32>) -> Result<()> {
     let path = format!(".ratchet/changes/{change}/plan.md");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     let most = tasks.map_or(usize::MAX, |tasks| tasks as usize);
-    fs::write(&path, text.replacen("- [ ]", "- [x]", most))?;
-    Ok(())
+    replace(&path, &text.replacen("- [ ]", "- [x]", most))
+}
+
+/// Writes a plan that is there as a whole or not at all: an agent that is killed leaves none that nobody can work on.
+fn replace(path: &str, text: &str) -> Result<()> {
+    let beside = format!("{path}.{}", std::process::id());
+    put(&beside, text.as_bytes())?;
+    Ok(fs::rename(&beside, path)?)
 }

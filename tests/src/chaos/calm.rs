@@ -24,13 +24,17 @@ pub(super) struct Calm<'a> {
     pub(super) figures: &'a mut Figures,
 }
 
+/// Refusals that pass by themselves: somebody is about to take up what was found, or to end.
+const PASSING: [&str; 3] =
+    ["code: step-running", "code: supervisor-stopping", "code: supervisor-lost"];
+
 impl Calm<'_> {
     /// Lets all commands of the storm end, and brings every batch to its end.
     pub(super) fn settle(mut self) -> Result<()> {
         std::fs::write(self.world.calm(), "").context("the calm cannot be proclaimed")?;
         self.end_the_storm()?;
         if self.dice.chance(70) {
-            self.host.start(self.dice);
+            self.host.start(self.dice, None);
         }
         self.host.listens()?;
         for number in 0..self.world.batches.len() {
@@ -47,10 +51,8 @@ impl Calm<'_> {
 
     /// Whoever hangs is stopped as a person would do it. Commands that wait for such an agent end by that.
     fn end_the_storm(&mut self) -> Result<()> {
-        for batch in &self.world.batches {
-            let canceled = self.call(self.world.batch(batch, "cancel", &[]))?;
-            ensure!(matches!(canceled.code, Some(0 | 1)), "cancel fails:\n{canceled}");
-        }
+        self.host.make_sure();
+        self.cancel()?;
         // A run goes on with its next step, which may hang too.
         let mut looks = 0;
         let over = wait::within(wait::DEADLINE, || {
@@ -58,13 +60,20 @@ impl Calm<'_> {
             looks += 1;
             let over = self.calls.doers() == 0 && !self.host.is_ending();
             if !over && looks % 200 == 0 {
-                for batch in &self.world.batches {
-                    drop(self.world.batch(batch, "cancel", &[]).run());
-                }
+                drop(self.cancel());
             }
             over
         });
         ensure!(over, "commands of the storm do not end: {}", self.calls.names());
+        // What the last of them began under a supervisor that then left.
+        self.cancel()
+    }
+
+    fn cancel(&self) -> Result<()> {
+        for batch in &self.world.batches {
+            let canceled = self.call(self.world.batch(batch, "cancel", &[]))?;
+            ensure!(matches!(canceled.code, Some(0 | 1)), "cancel fails:\n{canceled}");
+        }
         Ok(())
     }
 
@@ -94,8 +103,7 @@ impl Calm<'_> {
         let answered = wait::within(wait::DEADLINE, || {
             let call = self.world.batch(batch, "apply", &["--json"]).agent(command);
             let finished = self.call(call);
-            let busy = |finished: &Finished| finished.stderr().contains("code: step-running");
-            let answered = !finished.as_ref().is_ok_and(busy);
+            let answered = !finished.as_ref().is_ok_and(passes);
             last = Some(finished);
             answered
         });
@@ -156,4 +164,8 @@ impl Calm<'_> {
         ensure!(ended, "no end of {running:?}");
         Ok(running.wait())
     }
+}
+
+fn passes(refused: &Finished) -> bool {
+    refused.code == Some(1) && PASSING.iter().any(|code| refused.stderr().contains(code))
 }

@@ -265,3 +265,23 @@ fn starts(lines: &[String]) -> Vec<Start> {
     };
     lines.iter().map(start).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stands_at_the_end_of_a_message() {
+        assert_eq!(last_word("goes well w000012-0192"), Some("w000012-0192"));
+        assert_eq!(last_word("a person says w000001"), Some("w000001"));
+        assert_eq!(last_word("Approved."), None);
+        assert_eq!(last_word("what w00"), None);
+    }
+
+    #[test]
+    fn a_start_says_whose_it_is_and_whether_it_was_meant() {
+        let told = starts(&["0192 3-apply intended".to_owned(), " proof unintended".to_owned()]);
+        assert_eq!((told[0].spawn.as_str(), told[0].intended), ("0192", true));
+        assert_eq!((told[1].spawn.as_str(), told[1].intended), ("", false));
+    }
+}

@@ -51,3 +51,31 @@ impl Dice {
         self.0.u64(..)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_makes_the_same_choices() {
+        let throw = || {
+            let mut dice = Dice::new(7);
+            let moments: Vec<_> = (0..9).map(|_| dice.moment(Duration::from_secs(1))).collect();
+            (moments, dice.weighed(&[(1, 'a'), (9, 'b')]), dice.seed())
+        };
+        assert_eq!(throw(), throw());
+    }
+
+    #[test]
+    fn a_moment_is_never_longer_than_the_longest() {
+        let mut dice = Dice::new(1);
+        let longest = Duration::from_millis(100);
+        assert!((0..1000).all(|_| dice.moment(longest) <= longest));
+    }
+
+    #[test]
+    fn what_weighs_nothing_is_never_drawn() {
+        let mut dice = Dice::new(2);
+        assert!((0..1000).all(|_| dice.weighed(&[(0, 'a'), (1, 'b'), (0, 'c')]) == 'b'));
+    }
+}

@@ -41,8 +41,10 @@ pub(super) struct Host {
 struct Living {
     call: Running,
     halted: bool,
-    /// It was asked to end, or killed.
+    /// It got a signal to end by.
     doomed: bool,
+    /// A command was to ask it to end, and may have died before it did.
+    asked: bool,
 }
 
 impl Host {
@@ -62,8 +64,9 @@ impl Host {
         }
     }
 
-    /// Starts one, if there is to be one and none lives. It may not listen yet.
-    pub(super) fn start(&mut self, dice: &mut Dice) {
+    /// Starts one, if there is to be one and none lives. It may not listen yet. `flaw`, a variable and its value, is for what
+    /// it goes on with, not for what callers ask it.
+    pub(super) fn start(&mut self, dice: &mut Dice, flaw: Option<(&str, &str)>) {
         self.settle();
         if self.door == Door::Embedded || self.living.is_some() {
             return;
@@ -72,8 +75,10 @@ impl Host {
         let leave = dice.weighed(&[(3, "leave"), (1, "drain")]);
         let call = Call::new(Path::new(self.program), Path::new("/"), self.variables.clone())
             .args(["supervisor", "run", "--capacity", &capacity, "--on-signal", leave]);
+        let call = flaw.into_iter().fold(call, |call, (name, value)| call.var(name, value));
         self.started += 1;
-        self.living = Some(Living { call: call.start(), halted: false, doomed: false });
+        self.living =
+            Some(Living { call: call.start(), halted: false, doomed: false, asked: false });
     }
 
     /// Sends it a signal; `false` if none lives.
@@ -86,6 +91,13 @@ impl Host {
             _ => living.doomed = true,
         }
         true
+    }
+
+    /// Notes that it is asked to end by a command; `false` if none lives.
+    pub(super) fn is_asked_to_end(&mut self) -> bool {
+        self.settle();
+        self.living.iter_mut().for_each(|living| living.asked = true);
+        self.living.is_some()
     }
 
     /// Has it go on, if it is held.
@@ -114,6 +126,13 @@ impl Host {
             if has_panicked(&finished.stderr()) {
                 self.outrages.push(format!("a supervisor panicked:\n{}", finished.stderr()));
             }
+        }
+    }
+
+    /// Leaves nobody in doubt whether it is to end.
+    pub(super) fn make_sure(&mut self) {
+        if self.living.as_ref().is_some_and(|living| living.asked && !living.doomed) {
+            self.signal(Signal::TERM);
         }
     }
 
@@ -158,4 +177,16 @@ pub(super) fn has_panicked(told: &str) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_panic_that_nobody_asked_for_is_one() {
+        assert!(has_panicked("fine\nthread 'x' panicked at a.rs:1:2:\nno way\n"));
+        assert!(!has_panicked("thread 'x' panicked at a.rs:1:2:\na test asks for a panic\n"));
+        assert!(!has_panicked("all is well\n"));
+    }
 }

@@ -19,6 +19,10 @@ const MOST_CALLS: usize = 6;
 /// The longest pause between two moves, and the longest between a command's start and its end by a signal.
 const LONGEST_PAUSE: Duration = Duration::from_millis(120);
 
+/// Make who obeys them die, or panic, at a point.
+const CRASH: &str = "RATCHET_TEST_CRASH_AT";
+const PANIC: &str = "RATCHET_TEST_PANIC_AT";
+
 /// The points at which a command can be made to die, and to panic.
 const POINTS: [&str; 6] = ["gather", "decide", "intend", "act", "judge", "record"];
 
@@ -47,7 +51,7 @@ enum Move {
     Wake,
     KillShim,
     HaltShim,
-    KillAgent,
+    KillWorker,
     /// Starts the supervisor that is not there.
     StartHost,
     KillHost,
@@ -76,7 +80,7 @@ const MOVES: [(u32, Move); 23] = [
     (6, Move::Wake),
     (4, Move::KillShim),
     (2, Move::HaltShim),
-    (3, Move::KillAgent),
+    (3, Move::KillWorker),
     (12, Move::StartHost),
     (7, Move::KillHost),
     (3, Move::EndHost),
@@ -98,7 +102,7 @@ pub(super) struct Storm<'a> {
 impl Storm<'_> {
     /// Rages for so many moves, and then has everything go on that was held.
     pub(super) fn rage(mut self, moves: u32) {
-        self.host.start(self.dice);
+        self.host.start(self.dice, None);
         for _ in 0..moves {
             let one = self.dice.weighed(&MOVES);
             self.make(one);
@@ -115,8 +119,8 @@ impl Storm<'_> {
                 let most = self.dice.number(1..=6).to_string();
                 self.step("run", &["--max-steps", &most, "--json"], None);
             }
-            Move::ApplyAndDieAt => self.step("apply", &["--json"], Some("RATCHET_TEST_CRASH_AT")),
-            Move::ApplyAndPanicAt => self.step("apply", &["--json"], Some("RATCHET_TEST_PANIC_AT")),
+            Move::ApplyAndDieAt => self.step("apply", &["--json"], Some(CRASH)),
+            Move::ApplyAndPanicAt => self.step("apply", &["--json"], Some(PANIC)),
             Move::Answer => self.say("--answer"),
             Move::Reject => self.say("--reject"),
             Move::Note => self.say("--status"),
@@ -149,10 +153,10 @@ impl Storm<'_> {
             Move::Wake => self.wake(),
             Move::KillShim => self.kill_shim(),
             Move::HaltShim => self.halt_shim(),
-            Move::KillAgent => self.kill_agent(),
-            Move::StartHost => self.host.start(self.dice),
+            Move::KillWorker => self.kill_worker(),
+            Move::StartHost => self.start_host(),
             Move::KillHost => self.hit_host(Signal::KILL),
-            Move::EndHost => self.hit_host(Signal::TERM),
+            Move::EndHost => self.end_host(),
             Move::HaltHost => self.hit_host(Signal::STOP),
         }
     }
@@ -169,6 +173,9 @@ impl Storm<'_> {
             let point = self.dice.pick(&POINTS).copied().unwrap_or_default();
             call = call.var(variable, point);
             self.figures.kills += 1;
+        }
+        if self.dice.chance(20) {
+            call = call.var("RATCHET_SUPERVISOR", "embedded");
         }
         if self.calls.count() < MOST_CALLS {
             self.calls.start(number, Deed::Step, call);
@@ -207,6 +214,34 @@ impl Storm<'_> {
         }
     }
 
+    /// Starts the supervisor; sometimes it is killed before it is ready.
+    fn start_host(&mut self) {
+        let point = self.dice.pick(&POINTS).copied().unwrap_or_default();
+        let flaw = self.dice.weighed(&[(8, None), (1, Some(CRASH)), (1, Some(PANIC))]);
+        self.host.start(self.dice, flaw.map(|flaw| (flaw, point)));
+        if self.dice.chance(20) {
+            wait::moment(self.dice.moment(LONGEST_PAUSE));
+            self.hit_host(Signal::KILL);
+        }
+    }
+
+    /// Asks the supervisor to end; sometimes it is killed while it does.
+    fn end_host(&mut self) {
+        if self.dice.chance(50) {
+            self.hit_host(Signal::TERM);
+        } else if self.host.is_asked_to_end() && self.calls.count() < MOST_CALLS {
+            let words: &[&str] = match self.dice.chance(50) {
+                true => &["supervisor", "stop", "--drain", "--timeout", "1s"],
+                false => &["supervisor", "stop"],
+            };
+            self.calls.start(0, Deed::Look, self.world.env.ratchet(words));
+        }
+        if self.dice.chance(30) {
+            wait::moment(self.dice.moment(LONGEST_PAUSE));
+            self.hit_host(Signal::KILL);
+        }
+    }
+
     fn hit_host(&mut self, signal: Signal) {
         if self.host.signal(signal) {
             self.figures.kills += u64::from(signal != Signal::STOP);
@@ -238,10 +273,10 @@ impl Storm<'_> {
         }
     }
 
-    fn kill_agent(&mut self) {
-        let agents = self.world.agents();
-        if let Some(agent) = self.dice.pick(&agents) {
-            process::signal(agent.pid, Signal::KILL);
+    fn kill_worker(&mut self) {
+        let workers = self.world.workers();
+        if let Some(worker) = self.dice.pick(&workers) {
+            process::signal(worker.pid, Signal::KILL);
             self.figures.kills += 1;
         }
     }

@@ -69,10 +69,13 @@ impl World {
         self.env.processes().into_iter().filter_map(shim).collect()
     }
 
-    /// Every agent that lives, what it left behind included.
-    pub(super) fn agents(&self) -> Vec<Process> {
-        let all = self.env.processes().into_iter();
-        all.filter(|process| process.name.starts_with("fake_agent")).collect()
+    /// Everything that works for a step: agents and proofs, what they left behind, and what they report with.
+    pub(super) fn workers(&self) -> Vec<Process> {
+        let works = |process: &Process| {
+            let words = process::command_line(process.pid);
+            !process.name.starts_with("ratchet") || words.iter().any(|word| word == "report")
+        };
+        self.env.processes().into_iter().filter(works).collect()
     }
 
     /// The folder of a spawn.

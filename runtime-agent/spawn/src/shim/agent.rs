@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::Access;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, getppid, kill_process_group,
-    set_parent_process_death_signal, setsid, waitid,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, getppid, getrlimit,
+    kill_process_group, set_parent_process_death_signal, setrlimit, setsid, waitid,
 };
 
 use crate::directory::SpawnDir;
@@ -78,10 +78,19 @@ pub(super) fn start(dir: &SpawnDir, request: StoredRequest) -> Result<(Agent, St
         .stdout(stdout_writer)
         .stderr(stderr_writer);
     tie_to_this_process(&mut command);
+    limit_open_files(request.limits.open_files);
     let child = command.spawn().map_err(|error| not_started(&program, &cwd, &error))?;
     let pid = Pid::from_child(&child);
     let start_time = look(pid.as_raw_nonzero().get()).map_or(0, |process| process.start_time);
     Ok((Agent { pid, start_time }, Streams { stdout, stderr }))
+}
+
+/// Limits the shim, and so what it starts. A limit that is refused is above what may be had, and changes nothing.
+fn limit_open_files(most: Option<u64>) {
+    if most.is_some() {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum });
+    }
 }
 
 impl Agent {

@@ -47,6 +47,7 @@ async fn an_end_in_time_meets_no_limit() {
         wall_ms: Some(30_000),
         output_bytes: Some(5),
         grace_ms: 0,
+        ..Limits::default()
     };
     assert_eq!(place.run(&request).await.record.end, End::Exited { code: 0 });
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use ratchet_spawn::retention::{Keep, sweep};
-use ratchet_spawn::{Attachment, Position, SpawnDir, StopRequest, abandon, launch, request_stop};
+use ratchet_spawn::{
+    Attachment, Position, SpawnDir, StopRequest, abandon, end_strays, launch, request_stop,
+};
 
 use crate::harness::{Place, environment, line, outcome, shim_command, start};
 
@@ -132,4 +134,23 @@ async fn a_spawn_whose_asker_died_before_it_meant_it_goes_and_never_starts() {
     std::fs::remove_file(&needed_by).unwrap();
     assert_eq!(sweep(tomorrow()), std::slice::from_ref(&request.id));
     assert!(launch(&dir, &shim_command(), environment()).is_err(), "there is nothing to start");
+}
+
+#[tokio::test]
+async fn a_lost_spawn_stays_as_long_as_something_of_it_lives() {
+    let place = Place::new();
+    let hidden =
+        "setsid sh -c 'echo $$ > pid; exec sleep 1000' > /dev/null 2>&1 & echo ready; wait";
+    let dir = place.create(&place.shell(hidden));
+    let mut shim = start(&dir);
+    line(&mut Attachment::open(&dir, Position::START).unwrap()).await;
+    let file = place.path().join("pid");
+    while std::fs::read_to_string(&file).unwrap_or_default().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    shim.kill();
+    let sweep = || sweep(&place.root(), tomorrow(), &EVERYTHING, &BTreeSet::new()).unwrap().removed;
+    assert_eq!(sweep(), []);
+    assert!(!end_strays(&dir).unwrap().is_empty());
+    assert_eq!(sweep(), std::slice::from_ref(dir.id()));
 }
