@@ -79,7 +79,7 @@ fn one_by_one(store: &Path, edits: &[Edit]) -> Result<(), FileError> {
     for Edit { path, .. } in edits.iter().filter(|edit| edit.content.is_none()) {
         let target = store.join(path);
         match fs::remove_file(&target) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             removed => removed.of(&target, Doing::Remove)?,
         }
         sync_folder(folder_of(&target))?;

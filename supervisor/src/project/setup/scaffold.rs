@@ -72,7 +72,7 @@ fn invariants_text(tests: Option<&str>) -> String {
     let entries = format!(
         "  - id: tests-still-exist\n    kind: deterministic\n    active: false\n    check:\n      run: test -d {0}\n\n\
          # Plants faults in the code and sees whether the tests notice. Put the command that runs them in place of the one\n\
-         # here before you make it active.\n\
+         # here before you switch it on.\n\
          \x20 - id: mutants-are-killed\n    kind: mutation\n    active: false\n    test: test -d {0}\n    budget: 5\n    \
          threshold: 3\n",
         tests.unwrap_or("tests")
