@@ -19,7 +19,10 @@ const MAGIC: u8 = 0xF7;
 /// The most bytes in one frame.
 pub const LONGEST_FRAME: usize = 64 * 1024;
 
-/// How much of a spool is read at once; also about what a reader keeps in memory.
+/// How much of a spool is read at once at first; also about what a reader keeps in memory that follows a quiet agent.
+const FIRST_WINDOW: usize = 4 * 1024;
+
+/// The same, for a reader that has found more than that.
 const WINDOW_BYTES: usize = 256 * 1024;
 
 /// One piece of output, as it was read from the agent. Frames do not respect lines or characters.
@@ -152,7 +155,7 @@ impl SpoolReader {
     pub(crate) fn open(&mut self, dir: &SpawnDir) -> Result<(), SpoolError> {
         match open_plain(private().read(true), &dir.spool_file()) {
             Ok(file) => {
-                self.window = vec![0; WINDOW_BYTES];
+                self.window = vec![0; FIRST_WINDOW];
                 self.source = Source::Open(file);
                 Ok(())
             }
@@ -216,9 +219,14 @@ impl SpoolReader {
     fn fill(&mut self, wanted: usize) -> io::Result<bool> {
         let Source::Open(file) = &self.source else { return Ok(false) };
         while self.end - self.begin < wanted {
+            // What fills it has more behind it.
+            let is_full = self.end == self.window.len();
             self.window.copy_within(self.begin..self.end, 0);
             self.end -= self.begin;
             self.begin = 0;
+            if is_full || wanted > self.window.len() {
+                self.window.resize(WINDOW_BYTES, 0);
+            }
             let from = self.position + self.end as u64;
             match file.read_at(&mut self.window[self.end..], from) {
                 Ok(0) => return Ok(false),

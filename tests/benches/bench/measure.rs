@@ -55,7 +55,7 @@ pub(crate) fn within(what: &str, ours: Duration, baseline: Duration, bar: Durati
 pub(crate) fn at_most(what: &str, ours: f64, bar: f64, unit: &str) -> Line {
     Line {
         what: what.to_owned(),
-        ours: format!("{ours:.1} {unit}"),
+        ours: format!("{ours:.2} {unit}"),
         baseline: String::new(),
         difference: String::new(),
         bar: format!("≤ {bar} {unit}"),
@@ -66,7 +66,7 @@ pub(crate) fn at_most(what: &str, ours: f64, bar: f64, unit: &str) -> Line {
 /// A value beside its baseline; it must stay below its bar.
 pub(crate) fn at_most_beside(what: &str, ours: f64, baseline: f64, bar: f64, unit: &str) -> Line {
     Line {
-        baseline: format!("{baseline:.1} {unit}"),
+        baseline: format!("{baseline:.2} {unit}"),
         difference: format!("× {:.2}", ours / baseline),
         ..at_most(what, ours, bar, unit)
     }

@@ -26,6 +26,9 @@ const BY_SIGNAL: &str = "signal";
 /// The reads of one stream in one turn, so that a flood on one keeps nothing else waiting.
 const READS_A_TURN: usize = 16;
 
+/// How much is read at once at first.
+const FIRST_READ: usize = 4 * 1024;
+
 /// The size of the pipes. More would count against the user's allowance of pipe memory (64 MiB for all).
 const PIPE_BYTES: usize = 256 * 1024;
 
@@ -35,7 +38,8 @@ pub(super) struct Pump {
     dir: SpawnDir,
     spool: Spool,
     sources: Vec<(Stream, PipeReader)>,
-    buffer: Box<[u8]>,
+    /// Small until it was filled: there may be a thousand shims, and most agents say little at a time.
+    buffer: Vec<u8>,
     bell: File,
     signals: UnixStream,
     told_to_stop: Arc<AtomicBool>,
@@ -66,7 +70,7 @@ impl Pump {
             dir: dir.clone(),
             spool,
             sources: Vec::new(),
-            buffer: vec![0; LONGEST_FRAME].into(),
+            buffer: vec![0; FIRST_READ],
             bell,
             signals,
             told_to_stop,
@@ -158,6 +162,7 @@ impl Pump {
                     if count < self.buffer.len() {
                         return Ok(Flow::Emptied);
                     }
+                    self.buffer.resize(LONGEST_FRAME, 0);
                 }
                 Err(empty) if empty.kind() == io::ErrorKind::WouldBlock => {
                     return Ok(Flow::Emptied);

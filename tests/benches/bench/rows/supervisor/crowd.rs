@@ -178,13 +178,7 @@ struct Held {
 
 /// Waits until all run, and looks.
 fn held_by(supervisor: i32) -> Result<Held> {
-    let mut shims = Vec::new();
-    let all = wait::within(Duration::from_secs(LINES.into()), || {
-        shims = children(supervisor).unwrap_or_default();
-        let running = shims.iter().filter(|shim| children(**shim).is_ok_and(|of| !of.is_empty()));
-        running.count() == STEPS
-    });
-    ensure!(all, "only {} steps ran at once", shims.len());
+    let shims = until_all_run(supervisor)?;
     pause(Duration::from_secs(2));
     let sum = |pids: &[i32]| pids.iter().map(|pid| pss_kib(*pid)).sum::<Result<f64>>();
     let agents: Vec<Vec<i32>> = shims.iter().map(|shim| children(*shim)).collect::<Result<_>>()?;
@@ -192,6 +186,18 @@ fn held_by(supervisor: i32) -> Result<Held> {
     let alone = pss_kib(supervisor)?;
     let each = |sum: f64| sum / STEPS as f64;
     Ok(Held { supervisor: alone, ours: each(alone + sum(&shims)?), agents: each(agents) })
+}
+
+/// Waits until a thousand agents run under a supervisor, and gives their shims.
+pub(super) fn until_all_run(supervisor: i32) -> Result<Vec<i32>> {
+    let mut shims = Vec::new();
+    let all = wait::within(Duration::from_secs(LINES.into()), || {
+        shims = children(supervisor).unwrap_or_default();
+        let running = shims.iter().filter(|shim| children(**shim).is_ok_and(|of| !of.is_empty()));
+        running.count() == STEPS
+    });
+    ensure!(all, "only {} steps ran at once", shims.len());
+    Ok(shims)
 }
 
 /// Makes projects of so many batches each.

@@ -10,7 +10,7 @@ use ratchet_tests::{TestEnv, wait};
 
 use super::super::super::measure::{Line, at_most, p99, within};
 use super::super::super::world::World;
-use super::crowd::{Crowd, STEPS};
+use super::crowd::{Crowd, STEPS, until_all_run};
 use super::daemon::{Client, Daemon, Told, apply, marked, project};
 
 const ROUNDS: u32 = 30;
@@ -57,8 +57,14 @@ pub(crate) fn among_many(world: &World) -> Result<Vec<Line>> {
     let first = Daemon::start(world, &crowd.env, STEPS)?;
     let asked = Instant::now();
     first.call(async |client| {
-        let _running = crowd.begin(&client);
-        until_followed(client, STEPS).await
+        let mut running = crowd.begin(&client);
+        let pid = first.pid();
+        let all = tokio::task::spawn_blocking(move || until_all_run(pid));
+        tokio::select! {
+            all = all => all?.map(drop),
+            // One that ends now has failed.
+            ended = running.join_next() => bail!("a step ended early: {ended:?}"),
+        }
     })?;
     let begun = asked.elapsed();
     first.kill()?;
