@@ -49,6 +49,12 @@ pub(crate) fn identity(root: &Path) -> Option<Identity> {
     })
 }
 
+/// Names the remotes of the repository that holds `root`; none outside of git.
+#[must_use]
+pub(crate) fn remotes(root: &Path) -> Vec<String> {
+    ask(root, &["remote"]).map_or_else(Vec::new, |text| text.lines().map(str::to_owned).collect())
+}
+
 fn ask(root: &Path, arguments: &[&str]) -> Option<String> {
     #[expect(
         clippy::disallowed_methods,

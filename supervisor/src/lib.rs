@@ -15,6 +15,7 @@ pub mod request;
 
 pub mod client;
 pub mod daemon;
+pub mod doctor;
 
 mod actor;
 mod descriptors;

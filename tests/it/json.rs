@@ -48,6 +48,17 @@ fn every_answer_to_a_program_fits_its_schema() {
         "apply cart",
         "verify cart",
         "report cart --status resting",
+        "init --tools none",
+        "update",
+        "new change till",
+        "status --change till",
+        "instructions features --change till",
+        "instructions apply --change till",
+        "list",
+        "list --specs",
+        "view",
+        "doctor",
+        "archive till --yes --no-validate",
     ] {
         asks(line);
     }

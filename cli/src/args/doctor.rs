@@ -7,7 +7,11 @@ use clap::{Args, ValueEnum};
 use super::{Output, duration};
 
 pub(crate) const EXAMPLES: &str = "\
+Exits 0 if everything that is required is there and 1 if not.
+
 Examples:
+  ratchet doctor
+  ratchet doctor --json
   ratchet doctor --locus docker
   ratchet doctor --locus docker --image registry.example/team/agent:1
   ratchet doctor --reap --dry-run";
@@ -18,7 +22,7 @@ pub(crate) struct Doctor {
     ///
     /// `docker` starts a throw-away container of the configured image, under the walls that a step would have, and says
     /// whether the agents that the settings name, and git, start in it.
-    #[arg(long, value_enum, required_unless_present = "reap")]
+    #[arg(long, value_enum)]
     pub(crate) locus: Option<Place>,
 
     /// The image to look at instead of the configured one

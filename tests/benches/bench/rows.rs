@@ -2,6 +2,7 @@
 
 mod containers;
 mod flood;
+mod plain;
 mod supervisor;
 
 use std::fs;
@@ -26,7 +27,7 @@ pub(crate) struct Row {
 }
 
 /// The table.
-pub(crate) const ROWS: [Row; 20] = [
+pub(crate) const ROWS: [Row; 23] = [
     Row { name: "status, 3 changes", measure: |world| status(world, 3, 0, 5, 12.0) },
     Row {
         name: "status, 1,000 changes",
@@ -40,6 +41,9 @@ pub(crate) const ROWS: [Row; 20] = [
         name: "status, both",
         measure: |world| status(world, 1_000, 100_000, 150, f64::INFINITY),
     },
+    Row { name: "version", measure: plain::version },
+    Row { name: "init", measure: plain::init },
+    Row { name: "validate, 1,000 changes", measure: plain::validate },
     Row { name: "apply", measure: apply },
     Row { name: "flood", measure: flood::plain },
     Row { name: "flood of events", measure: flood::events },
