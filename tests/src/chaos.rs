@@ -1,8 +1,8 @@
 //! The chaos test: random batches, worked on by people with several terminals, while somebody kills whatever runs at
 //! random instants; and afterwards, what must be true of that world.
 //!
-//! A round is one world: a storm of random moves ([`storm`]), the calm in which every batch must come to its end ([`calm`]),
-//! and the looking ([`check`]). All that is random comes from the round's seed; the instants are the kernel's too, so a
+//! A round is one world: a storm of random moves (`storm`), the calm in which every batch must come to its end (`calm`),
+//! and the looking (`check`). All that is random comes from the round's seed; the instants are the kernel's too, so a
 //! seed that failed once may have to be tried more than once. Read next: `storm.rs`, then `check.rs`.
 
 mod calls;

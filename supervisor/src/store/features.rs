@@ -1,7 +1,7 @@
 //! The permanent store of behaviour, `.ratchet/features`: what a finished change adds to it and takes from it
 //! (spec `cli-core` 9.3). What is no feature does not get in; what a feature is, says [`ratchet_engine::feature`].
 //!
-//! Everything is looked at before anything is written. Doing it is [`super::swap`]'s; doing it twice is the same as doing it
+//! Everything is looked at before anything is written. Doing it is `swap`'s; doing it twice is the same as doing it
 //! once, so that an archive that was cut off is finished by running it again.
 
 use std::collections::BTreeSet;
