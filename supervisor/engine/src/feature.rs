@@ -1,8 +1,8 @@
 //! Feature files as values: what a description of behaviour says, what is wrong with it ([`check`]), and the same file
 //! without what is held back from whoever implements it ([`without_holdouts`]) (spec `cli-core` 3.2, 7.3 and 8).
 //!
-//! English is read line by line and leniently, so that prose between the lines does no harm ([`lenient`]). A file that
-//! names another language (`# language: de`) is read by the grammar of the `gherkin` crate ([`grammar`]). Where a file
+//! English is read line by line and leniently, so that prose between the lines does no harm (`lenient`). A file that
+//! names another language (`# language: de`) is read by the grammar of the `gherkin` crate (`grammar`). Where a file
 //! lies, and what follows from a fault, is the store's.
 
 use std::fmt;
