@@ -3,10 +3,10 @@
 #
 #   tests/run.sh                      all stages but the recorded cases
 #   tests/run.sh --conformance DIR    those too: DIR holds run.py and one folder a case
-#   tests/run.sh --only STAGE         one stage: fmt, clippy, tests, through, doctests, docs, deny, release,
-#                                     conformance, sample
+#   tests/run.sh --only STAGE         one stage: fmt, clippy, release, engine, tests, through, doctests, docs,
+#                                     deny, conformance, sample, nothing_left
 #
-# Needs Rust, git, bash and python3. Installs what else
+# Needs Rust, git, bash and python3, and a container engine: one is started if none answers. Installs what else
 # is missing: cargo-nextest, cargo-deny and, on Debian-like machines, those of the first list but Rust, and a C linker.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -24,6 +24,7 @@ done
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}
 export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 target=${CARGO_TARGET_DIR:-target}
+triple=$(rustc -vV | sed -n 's/^host: //p')
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -46,25 +47,51 @@ tests() { cargo nextest run --locked --workspace; }
 # The command line once more, each world with a supervisor that its commands find.
 through() {
     RATCHET_TEST_THROUGH=supervisor cargo nextest run --locked -p ratchet-tests --test it \
-        -E 'not test(/^daemon::|^house_rules::/)'
+        -E 'not test(/^(chaos|daemon|docker|house_rules|setup|shell|store|terminal|validate)::/)'
 }
 doctests() { cargo test --locked --workspace --doc; }
 docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --workspace --no-deps; }
 deny() { cargo deny --locked check bans licenses sources; }
+# What is shipped is static, so that it runs in any image. The flag is for the target alone: build scripts stay as they are.
+static_build() {
+    env "CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_RUSTFLAGS=-C target-feature=+crt-static" \
+        cargo build --locked --release --target "$triple" "$@"
+}
 # By package, not by workspace: the tests build ratchet with crash points, and a workspace build would share them.
-release() { cargo build --locked --release -p ratchet --bin ratchet; }
+release() { static_build -p ratchet --bin ratchet; }
+engine() {
+    local pid=$target/docker/dockerd.pid before=""
+    [ ! -f "$pid" ] || before=$(cat "$pid")
+    tests/docker/prepare.sh release
+    if [ -f "$pid" ] && [ "$(cat "$pid")" != "$before" ]; then
+        # Ours, so it ends with us.
+        trap 'kill "$(cat "$target/docker/dockerd.pid")"' EXIT
+    fi
+}
+# After everything: no container of ours is left, in whatever state.
+nothing_left() {
+    local left
+    left=$(docker ps --all --filter label=dev.ratchet.spawn --format '{{.Names}} {{.Status}}')
+    if [ -n "$left" ]; then
+        printf 'left behind:\n%s\n' "$left" >&2
+        return 1
+    fi
+}
 conformance() {
     if [ -z "$conformance" ]; then
         echo "no folder of recorded cases given, none run"
         return
     fi
-    python3 tests/conformance/check.py --cases "$conformance" --bin "$target/release/ratchet"
+    python3 tests/conformance/check.py --cases "$conformance" --bin "$target/$triple/release/ratchet"
 }
 sample() {
-    cargo build --locked --release -p ratchet-tests --bin sample_agent
+    static_build -p ratchet-tests --bin sample_agent
     # Built again by package, so that the crash points of the build above are not in it.
     release
-    RATCHET_BIN_DIR=$(cd "$target/release" && pwd) fixtures/sample/run.sh
+    local built
+    built=$(cd "$target/$triple/release" && pwd)
+    RATCHET_BIN_DIR=$built fixtures/sample/run.sh
+    RATCHET_BIN_DIR=$built fixtures/sample/run.sh --image ratchet-test:debian
 }
 
 stage() {
@@ -77,12 +104,12 @@ stage() {
 install_missing
 if [ -n "$only" ]; then
     case $only in
-        fmt | clippy | tests | through | doctests | docs | deny | release | conformance | sample) stage "$only" ;;
+        fmt | clippy | release | engine | tests | through | doctests | docs | deny | conformance | sample | nothing_left) stage "$only" ;;
         *) echo "tests/run.sh: no stage $only" >&2; exit 2 ;;
     esac
     exit
 fi
-for name in fmt clippy tests through doctests docs deny release conformance sample; do
+for name in fmt clippy release engine tests through doctests docs deny conformance sample nothing_left; do
     stage "$name"
 done
 printf '\nall hold, %d s\n' "$SECONDS"

@@ -5,9 +5,13 @@
 
 pub(crate) mod batch;
 pub(crate) mod change;
+pub(crate) mod doctor;
 pub(crate) mod duration;
 mod help;
+pub(crate) mod planning;
+pub(crate) mod setup;
 pub(crate) mod supervisor;
+pub(crate) mod topics;
 
 use std::path::PathBuf;
 
@@ -32,23 +36,52 @@ pub(crate) struct Cli {
 // The order is the order of the help: plain commands first, then the workflow in the order in which it is used.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Create something new: a batch
+    /// Set a project up: its folders, and skills and commands for your coding tools
+    #[command(after_long_help = setup::INIT_EXAMPLES)]
+    Init(setup::Init),
+
+    /// Bring the skills and commands of a project up to this version and to your profile
+    #[command(after_long_help = setup::UPDATE_EXAMPLES)]
+    Update(setup::Update),
+
+    /// Look at what work needs, and say how to get what is missing
+    #[command(after_long_help = doctor::EXAMPLES)]
+    Doctor(doctor::Doctor),
+
+    /// Create something new: a change or a batch
     #[command(subcommand)]
     New(New),
 
-    /// Check a batch's manifest and say everything that is wrong with it
-    ///
-    /// Exits 0 if the manifest is valid and 1 if it is not. Every problem is listed with its place in the file.
-    #[command(after_long_help = "\
-Examples:
-  ratchet validate shop
-  ratchet validate shop --json")]
-    Validate(Validate),
+    /// List the changes that are not archived, or the capabilities of the feature store
+    #[command(after_long_help = planning::LIST_EXAMPLES)]
+    List(planning::List),
 
-    /// Print a template
+    /// Show drafts, work in progress and finished changes at a glance
+    View(planning::View),
+
+    /// Show how far a change is planned, and what to type next
+    #[command(after_long_help = planning::STATUS_EXAMPLES)]
+    Status(planning::Status),
+
+    /// Say how an artifact of a change is made, or how its plan is carried out or checked
     ///
-    /// `ratchet template batch` prints the manifest that `ratchet batch new` writes.
-    Template(Template),
+    /// Agents call this before they write anything.
+    #[command(after_long_help = planning::INSTRUCTIONS_EXAMPLES)]
+    Instructions(planning::Instructions),
+
+    /// Print a template of a workflow
+    #[command(after_long_help = planning::TEMPLATE_EXAMPLES)]
+    Template(planning::Template),
+
+    /// Check changes, features or a batch's manifest, and say everything that is wrong
+    ///
+    /// Exits 0 if everything is valid and 1 if anything is not. Every finding is listed with its place.
+    #[command(after_long_help = planning::VALIDATE_EXAMPLES)]
+    Validate(planning::Validate),
+
+    /// Put a finished change away: its features into the store, its folder into the archive
+    #[command(after_long_help = planning::ARCHIVE_EXAMPLES)]
+    Archive(planning::Archive),
 
     /// Print the completion script of a shell
     #[command(after_long_help = "\
@@ -57,6 +90,10 @@ Examples:
   ratchet completions zsh > ~/.zfunc/_ratchet
   ratchet completions fish > ~/.config/fish/completions/ratchet.fish")]
     Completions(Completions),
+
+    /// Read what is good to know and belongs to no single command
+    #[command(hide = true, long_about = topics::ABOUT, help_template = "{about}\n")]
+    Topics(topics::Topics),
 
     /// Write the man pages into a folder
     #[command(hide = true)]
@@ -94,27 +131,14 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum New {
+    /// Create a change: a folder to plan in
+    ///
+    /// Writes .ratchet/changes/<NAME>/ with a .ratchet.yaml. A change that is there is never touched.
+    #[command(after_long_help = planning::NEW_CHANGE_EXAMPLES)]
+    Change(planning::NewChange),
+
     /// Create a batch; the same as `ratchet batch new`
     Batch(batch::New),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Validate {
-    /// The batch to check; the only batch if left out
-    pub(crate) item: Option<String>,
-
-    /// What the item is, if a change or a spec has the same name
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) kind: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Template {
-    /// Which one: batch
-    pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]

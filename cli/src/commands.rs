@@ -2,15 +2,25 @@
 //!
 //! Behaviour does not belong here: a command asks the supervisor's front door and hands the answer to [`crate::render`].
 
+mod archive;
 pub(crate) mod batch;
 mod change;
 mod completions;
+mod doctor;
+mod init;
+mod instructions;
+mod list;
 mod man;
+mod new_change;
 mod report;
 mod stage;
+mod status;
 pub(crate) mod supervisor;
 mod template;
-mod validate;
+mod topics;
+mod update;
+pub(crate) mod validate;
+pub(crate) mod view;
 mod watching;
 
 use ratchet_engine::name::ChangeName;
@@ -30,10 +40,20 @@ pub(crate) type Ended = Result<Exit, Failure>;
 /// Runs one command.
 pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
     match command {
+        Command::Init(args) => init::run(args, ui),
+        Command::Update(args) => update::run(args, ui),
+        Command::Doctor(args) => doctor::run(args, ui),
+        Command::New(New::Change(args)) => new_change::run(args, ui),
         Command::New(New::Batch(args)) => batch::new::run(args, ui),
-        Command::Validate(args) => validate::run(args, ui),
+        Command::List(args) => list::run(args, ui),
+        Command::View(args) => view::run(args, ui),
+        Command::Status(args) => status::run(args, ui),
+        Command::Instructions(args) => instructions::run(args, ui),
         Command::Template(args) => template::run(args, ui),
+        Command::Validate(args) => validate::run(args, ui),
+        Command::Archive(args) => archive::run(args, ui),
         Command::Completions(args) => completions::run(args, ui),
+        Command::Topics(args) => topics::run(args, ui),
         Command::Man(args) => man::run(args),
         Command::Supervisor(verb) => supervisor::run(verb, ui),
         Command::Propose(args) => change::propose(args, ui),

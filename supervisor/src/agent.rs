@@ -22,11 +22,14 @@ use self::stream::StreamFormat;
 pub mod command;
 pub mod environment;
 pub mod failure;
+pub mod generated;
 pub mod permission;
 mod profile;
 pub mod render;
+pub mod skill;
 pub mod stream;
 pub mod tool;
+pub mod workflow;
 
 /// A coding agent that ratchet can start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -190,7 +190,7 @@ impl Client {
                 }
             }
         }
-        Err(Malformed::missing("the report").into())
+        Err(ended_early())
     }
 
     /// As [`crate::Supervisor::run_change`].
@@ -213,7 +213,7 @@ impl Client {
                 }
             }
         }
-        Err(Malformed::missing("the result").into())
+        Err(ended_early())
     }
 
     /// As [`Project::report`] and [`Project::report_change`].
@@ -334,6 +334,13 @@ impl ClientError {
 async fn tell(events: &EventSink, event: wire::StepEvent) -> Result<(), Malformed> {
     drop(events.send(StepEvent::from_wire(event)?).await);
     Ok(())
+}
+
+/// A supervisor that dies may still end its streams in order; what they were to end with is missing then.
+fn ended_early() -> ClientError {
+    ClientError::Cut(Box::new(Status::unavailable(
+        "it ended before it had said what the step came to",
+    )))
 }
 
 /// Tells the supervisor's own errors from those of the way there.

@@ -16,6 +16,8 @@ use ratchet_engine::shell::quoted;
 use thiserror::Error;
 
 use crate::follow::FollowError;
+use crate::project::planning::PlanningError;
+use crate::project::setup::SetupError;
 use crate::project::spawns::SpawnsError;
 use crate::project::verb::VerbError;
 use crate::runtime::StartError;
@@ -186,6 +188,12 @@ pub enum Error {
     /// A verb may not run on this change.
     #[error(transparent)]
     Verb(#[from] VerbError),
+    /// A change cannot be planned, made or shown.
+    #[error(transparent)]
+    Planning(#[from] PlanningError),
+    /// A project cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
     /// A spawn cannot be looked at.
     #[error(transparent)]
     Spawns(#[from] SpawnsError),
@@ -251,6 +259,7 @@ impl Error {
             | Self::Inflight(InflightError::File(error)) => file_code(error),
             Self::Spawn { .. } => "spawn-failed",
             Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
+            Self::Start(StartError::Docker(error)) => error.code(),
             Self::Start(_) => "spawn-failed",
             Self::WatcherDied => "watcher-died",
             Self::NothingRuns { .. } => "nothing-running",
@@ -258,6 +267,8 @@ impl Error {
             Self::Closing => "supervisor-stopping",
             Self::Withdrawn => "step-withdrawn",
             Self::Verb(error) => error.code(),
+            Self::Planning(error) => error.code(),
+            Self::Setup(error) => error.code(),
             Self::Spawns(error) => error.code(),
             Self::Follow(_) => "output-unreadable",
             Self::NoHome => "no-home",
@@ -345,6 +356,7 @@ impl Error {
             Self::Start(StartError::NoSuchPlace(_)) => {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()
             }
+            Self::Start(StartError::Docker(error)) => error.help(),
             Self::Start(_) => {
                 "look at the cause; nothing was started, so the command can be repeated".to_owned()
             }
@@ -359,6 +371,8 @@ impl Error {
             }
             Self::Withdrawn => "run the command again to begin it".to_owned(),
             Self::Verb(error) => error.help(),
+            Self::Planning(error) => return error.help(),
+            Self::Setup(error) => return error.help(),
             Self::Spawns(error) => error.help(),
             Self::Follow(_) => "the step goes on; try again with 'ratchet batch attach'".to_owned(),
             Self::NoHome => "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME".to_owned(),

@@ -1,5 +1,5 @@
-//! Points at which a test may kill this process or have an actor panic, one after each of the six verbs. Compiled away
-//! unless the feature `fault-injection` is on, which no shipped build has.
+//! Points at which a test may kill this process or have an actor panic, one after each of the six verbs and
+//! between the parts of an archive. Compiled away unless the feature `fault-injection` is on, which no shipped build has.
 
 /// A place between two verbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,12 @@ pub(crate) enum Point {
     Judged,
     /// The outcome entry is on disk, the rest is not.
     Recorded,
+    /// The next feature store is built, and not in its place.
+    Staged,
+    /// The feature store is the next one; its standards and the change are as before.
+    Exchanged,
+    /// Standards list the features that follow them; the change is not moved.
+    Linked,
 }
 
 /// Dies here, as by `kill -9`, or panics, if the environment asks for it.
@@ -28,6 +34,9 @@ pub(crate) fn at(point: Point, environment: &crate::environment::Environment) {
         Point::Acted => "act",
         Point::Judged => "judge",
         Point::Recorded => "record",
+        Point::Staged => "stage",
+        Point::Exchanged => "exchange",
+        Point::Linked => "link",
     };
     let asked = |variable| environment.var(variable).is_some_and(|wanted| wanted == name);
     if asked("RATCHET_TEST_CRASH_AT") {

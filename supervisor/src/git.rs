@@ -33,6 +33,28 @@ pub(crate) fn branches(root: &Path, group: Option<&Group>) -> Branches {
     Branches::of(group, head.as_deref(), origin_head.as_deref())
 }
 
+/// Who commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) email: String,
+}
+
+/// Says who commits in a work tree, as the user's own configuration has it; `None` if it does not say.
+#[must_use]
+pub(crate) fn identity(root: &Path) -> Option<Identity> {
+    Some(Identity {
+        name: ask(root, &["config", "user.name"])?,
+        email: ask(root, &["config", "user.email"])?,
+    })
+}
+
+/// Names the remotes of the repository that holds `root`; none outside of git.
+#[must_use]
+pub(crate) fn remotes(root: &Path) -> Vec<String> {
+    ask(root, &["remote"]).map_or_else(Vec::new, |text| text.lines().map(str::to_owned).collect())
+}
+
 fn ask(root: &Path, arguments: &[&str]) -> Option<String> {
     #[expect(
         clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! The gRPC door. Both sides of the wire share [`convert`]; the rest is the server's.
+//! The gRPC door. Both sides of the wire share `convert`; the rest is the server's.
 //!
 //! Behaviour does not belong here: a call becomes a question to [`crate::Supervisor`] or [`crate::project::Project`], and
 //! the answer a message.

@@ -72,7 +72,12 @@ impl House {
     /// Says where commands of this process run.
     pub(crate) fn places(&self) -> Result<Places, Error> {
         let spawns = spawns_root(self.project.environment()).ok_or(Error::NoHome)?;
-        Ok(Places { spawns, shim: self.options.shim.clone() })
+        Ok(Places {
+            spawns,
+            shim: self.options.shim.clone(),
+            ratchet: self.options.ratchet.clone(),
+            environment: self.project.environment().clone(),
+        })
     }
 
     /// Removes the directories of spawns that are over and past keeping; at most once an hour, whoever does it. Nothing

@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** `store`, `agent` and `runtime` never import each other or `actor`; only `perform` and `record` meet them.
 
+pub mod containers;
 pub mod error;
 pub mod event;
 pub mod follow;
@@ -14,6 +15,7 @@ pub mod request;
 
 pub mod client;
 pub mod daemon;
+pub mod doctor;
 
 mod actor;
 mod descriptors;

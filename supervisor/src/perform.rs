@@ -2,6 +2,7 @@
 
 mod approved;
 mod intend;
+pub(crate) mod site;
 mod standalone;
 
 use ratchet_engine::decide::{self, Idle, Plan};

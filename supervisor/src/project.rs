@@ -23,9 +23,13 @@ use crate::store::run_state::RunState;
 use crate::store::{change, settings, snapshot};
 
 mod archive;
+mod changes;
 mod create;
+pub mod guidance;
 mod list;
+pub mod planning;
 mod report;
+pub mod setup;
 pub mod spawns;
 mod validate;
 pub mod verb;
@@ -34,12 +38,16 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use archive::{Archived, ArchivedBatch, FeatureChanges, unfinished};
+pub use archive::{
+    ArchiveOutlook, Archived, ArchivedBatch, Archiving, Checks, FeatureChanges, StoreUpdate,
+    unfinished,
+};
+pub use changes::{CreatedChange, ListedChange, ListedSpec, NewChange, Order, WorkState};
 pub use create::{CreatedBatch, SCAFFOLD};
 pub use list::{InvalidRow, ListRow, ListedBatch};
 pub use report::{Invalidated, Report, Reported};
 pub use spawns::LoggedStep;
-pub use validate::{ValidatedBatch, ValidationIssue};
+pub use validate::{Found, Scope, Strictness, Subject, Validated, ValidationIssue};
 
 /// A project: its place, the environment of this invocation, and the clock.
 #[derive(Debug, Clone)]

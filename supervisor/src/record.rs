@@ -166,7 +166,8 @@ fn record_verdict(
             usage::record(writer, line)?;
         }
         Inflight { verdict: Some(verdict.clone()), ..inflight.clone() }.write(writer)?;
-        writer.conclude(spawn, &verdict.entry(house.project.now()))?;
+        let entry = Entry { image: inflight.image.clone(), ..verdict.entry(house.project.now()) };
+        writer.conclude(spawn, &entry)?;
         fault::at(Point::Recorded, house.project.environment());
         park(house, home, writer, &verdict.result.change, change, started_at)?;
         Ok::<_, Error>(Inflight::clear(writer, spawn)?)

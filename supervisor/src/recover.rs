@@ -6,7 +6,7 @@ use ratchet_spawn::{Attachment, DirectoryError, Position, SpawnDir, Standing};
 use crate::error::Error;
 use crate::house::House;
 use crate::record;
-use crate::runtime::Placed;
+use crate::runtime::{self, Placed};
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
 use crate::watch::{Seen, strays_note};
@@ -34,15 +34,19 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
     }
     let dir = match open_dir(&inflight)? {
         Some(dir) => dir,
-        None => return Ok(Found::Gone(Box::new(gone(inflight)))),
+        None => {
+            runtime::end(&house.places()?, inflight.place.locus, inflight.spawn.as_str());
+            return Ok(Found::Gone(Box::new(gone(inflight))));
+        }
     };
     match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
         Standing::NeverStarted | Standing::Abandoned => {
+            runtime::end(&house.places()?, inflight.place.locus, inflight.spawn.as_str());
             record::forget(house, home, &inflight)?;
             Ok(Found::Nothing)
         }
         Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_) => {
-            let placed = attach(dir)?;
+            let placed = attach(house, &inflight, dir)?;
             Ok(Found::Spawn(Box::new((inflight, placed))))
         }
     }
@@ -92,7 +96,8 @@ fn spawn_id(inflight: &Inflight) -> Result<ratchet_spawn::SpawnId, Error> {
 }
 
 /// Attaches from the first byte, so that everything that judging needs is seen again.
-fn attach(dir: SpawnDir) -> Result<Placed, Error> {
+fn attach(house: &House, inflight: &Inflight, dir: SpawnDir) -> Result<Placed, Error> {
     let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
-    Ok(Placed { dir, attachment, slot: None, shim: None })
+    let shim = runtime::found(&house.places()?, inflight.place.locus, &dir);
+    Ok(Placed { dir, attachment, slot: None, shim, image: None })
 }

@@ -1,34 +1,54 @@
-//! Where a command can run. This file has the only match on the locus; nothing above it can tell the places apart.
+//! Where a command can run. This file has the only match on the place; nothing above it can tell the places apart.
 //!
 //! It knows neither batches nor agents: a command comes in, a spawn to watch goes out.
 
+pub(crate) mod docker;
 mod local;
 mod shim;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 
 use ratchet_engine::settings::{Locus, Word as _};
 use ratchet_spawn::{AttachError, Attachment, DirectoryError, Request, SpawnDir};
 use thiserror::Error;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::docker::DockerError;
+use self::docker::container::{self, Container};
+pub(crate) use self::docker::{Death, Ending};
 pub(crate) use self::shim::{Shim, ShimHandle};
+use crate::descriptors;
+use crate::environment::Environment;
+use crate::event::{EventSink, Notice, NoticeLevel, StepEvent};
 
 /// One command to run.
 #[derive(Debug)]
 pub(crate) struct Command {
     /// Where.
-    pub(crate) locus: Locus,
+    pub(crate) site: Site,
     /// What the shim is asked.
     pub(crate) request: Request,
     /// The environment of the command.
     pub(crate) variables: Variables,
     /// Files it reads, written into the spawn's own directory: name and content.
     pub(crate) files: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// A place to run, with all that it needs to know of itself.
+#[derive(Debug, Clone)]
+pub(crate) enum Site {
+    /// This machine.
+    Local,
+    /// A container on it.
+    Container(Box<Container>),
+    /// Another machine.
+    Remote,
 }
 
 /// Variables whose values are never shown: they may be secret.
@@ -41,13 +61,26 @@ pub(crate) struct Places {
     pub(crate) spawns: PathBuf,
     /// The command that runs the shim.
     pub(crate) shim: Vec<OsString>,
+    /// The `ratchet` binary.
+    pub(crate) ratchet: PathBuf,
+    /// The caller's environment: it names the engine.
+    pub(crate) environment: Environment,
+}
+
+/// Who waits for a command to start.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    /// Hears what takes time.
+    pub(crate) events: &'a EventSink,
+    /// Nobody wants it any more.
+    pub(crate) withdrawn: &'a CancellationToken,
 }
 
 /// A command whose directory is there and whose shim is not started yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) locus: Locus,
     pub(crate) dir: SpawnDir,
+    site: Site,
     variables: Variables,
 }
 
@@ -57,8 +90,10 @@ pub(crate) struct Placed {
     pub(crate) attachment: Attachment,
     /// The room it takes; given back when the step is over. A command that was found running has none.
     pub(crate) slot: Option<OwnedSemaphorePermit>,
-    /// The shim, if it is a child of this process and has to be waited for.
+    /// The shim, if this process can tell whether it is there.
     pub(crate) shim: Option<Shim>,
+    /// The very image it runs in, if it runs in one: its digest, else the engine's number for it.
+    pub(crate) image: Option<String>,
 }
 
 /// Why a command was not started, and will not be.
@@ -67,6 +102,9 @@ pub enum StartError {
     /// The setting `locus` names a place that this build cannot use.
     #[error("this ratchet cannot run commands at locus '{}' yet", .0.as_str())]
     NoSuchPlace(Locus),
+    /// It cannot run in a container.
+    #[error(transparent)]
+    Docker(#[from] DockerError),
     /// Its directory could not be made.
     #[error("the command cannot be started")]
     Directory(#[from] DirectoryError),
@@ -81,22 +119,104 @@ pub enum StartError {
 /// Makes a command's directory. Nothing runs yet, and nothing will unless it is started: this comes before the intent, so
 /// that an intent without a directory means that somebody removed it.
 pub(crate) fn prepare(places: &Places, command: Command) -> Result<Prepared, StartError> {
-    match command.locus {
-        Locus::Local => local::prepare(places, command),
-        locus @ (Locus::Docker | Locus::Remote) => Err(StartError::NoSuchPlace(locus)),
+    let Command { site, mut request, variables, files } = command;
+    if matches!(site, Site::Local) {
+        request.limits.open_files = descriptors::of_commands();
+    }
+    match &site {
+        Site::Local | Site::Container(_) => {
+            let dir = SpawnDir::create(&places.spawns, &request)?;
+            for (name, content) in &files {
+                write_file(&dir, name, content)?;
+            }
+            Ok(Prepared { dir, site, variables })
+        }
+        Site::Remote => Err(StartError::NoSuchPlace(Locus::Remote)),
     }
 }
 
-/// Starts a prepared command at its locus.
-pub(crate) fn start(
+/// Starts a prepared command at its place.
+pub(crate) async fn start(
     places: &Places,
     prepared: Prepared,
     slot: OwnedSemaphorePermit,
+    line: Line<'_>,
 ) -> Result<Placed, StartError> {
-    match prepared.locus {
-        Locus::Local => local::start(places, prepared, slot),
-        locus @ (Locus::Docker | Locus::Remote) => Err(StartError::NoSuchPlace(locus)),
+    let Prepared { dir, site, variables } = prepared;
+    match site {
+        Site::Local => local::start(places, dir, variables, slot),
+        Site::Container(container) => {
+            docker::start(places, dir, &container, variables, slot, &line).await
+        }
+        Site::Remote => Err(StartError::NoSuchPlace(Locus::Remote)),
     }
+}
+
+/// Gives what can be known of the shim of a spawn that an earlier process has started.
+pub(crate) fn found(places: &Places, locus: Locus, dir: &SpawnDir) -> Option<Shim> {
+    match locus {
+        Locus::Docker => Some(docker::found(places, dir)),
+        Locus::Local | Locus::Remote => None,
+    }
+}
+
+/// Makes sure that nothing is left of a spawn that never started, or whose directory is gone, beyond what the spawn
+/// protocol can end by itself. Blocks.
+pub(crate) fn end(places: &Places, locus: Locus, spawn: &str) {
+    match locus {
+        Locus::Docker => docker::end(places, spawn),
+        Locus::Local | Locus::Remote => {}
+    }
+}
+
+impl Site {
+    /// Names the setting that chose it.
+    pub(crate) fn locus(&self) -> Locus {
+        match self {
+            Self::Local => Locus::Local,
+            Self::Container(_) => Locus::Docker,
+            Self::Remote => Locus::Remote,
+        }
+    }
+
+    /// Maps a path of the project to where the command sees it.
+    pub(crate) fn seen(&self, path: &Path, project: &Path) -> PathBuf {
+        match self {
+            Self::Local | Self::Remote => path.to_owned(),
+            Self::Container(_) => container::seen(path, project),
+        }
+    }
+
+    /// Says where the command sees the directory of its spawn.
+    pub(crate) fn spawn_dir(&self, spawns: &Path, spawn: &str) -> PathBuf {
+        match self {
+            Self::Local | Self::Remote => spawns.join(spawn),
+            Self::Container(_) => Path::new(container::SPAWNS).join(spawn),
+        }
+    }
+}
+
+impl Prepared {
+    pub(crate) fn locus(&self) -> Locus {
+        self.site.locus()
+    }
+}
+
+impl Line<'_> {
+    /// Tells what is waited for. A caller that went away hears nothing and changes nothing.
+    async fn tell(&self, text: String) {
+        let notice = StepEvent::Notice(Notice { level: NoticeLevel::Info, text });
+        drop(self.events.send(notice).await);
+    }
+}
+
+fn write_file(dir: &SpawnDir, name: &str, content: &[u8]) -> io::Result<()> {
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(dir.path().join(name))?;
+    file.write_all(content)
 }
 
 impl fmt::Debug for Variables {

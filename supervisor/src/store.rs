@@ -12,20 +12,28 @@ pub mod due;
 pub mod edit;
 pub mod features;
 pub mod file;
+pub mod generated_file;
 pub mod inflight;
 pub mod journal;
 pub mod layout;
 pub mod limits;
+pub(crate) mod links;
 pub mod lock;
 pub mod manifest;
+pub mod metadata;
 pub mod os_lock;
+pub mod outputs;
 mod process;
+pub mod profile;
 pub mod run_state;
 pub mod secret;
 pub mod settings;
 pub mod snapshot;
+pub mod standards;
+pub(crate) mod swap;
 pub(crate) mod trace;
 pub mod usage;
+pub mod workflow;
 
 #[cfg(test)]
 mod testing;

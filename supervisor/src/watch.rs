@@ -21,7 +21,7 @@ use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent};
 use crate::request::StopReason;
-use crate::runtime::{Shim, ShimHandle};
+use crate::runtime::{Death, Ending, Shim, ShimHandle};
 
 /// How long an agent may stay after its final event, in milliseconds of awake time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -82,6 +82,8 @@ pub(crate) struct Watch {
     matcher: Option<Matcher>,
     stdout: Excerpt,
     stderr: Excerpt,
+    /// What was learnt of its end when its shim was found gone.
+    death: Option<Death>,
     /// Runs from the agent's final event.
     linger: Option<Pin<Box<Sleep>>>,
     /// Where the next frame of its output stands.
@@ -121,6 +123,7 @@ impl Watch {
             matcher,
             stdout: Excerpt::default(),
             stderr: Excerpt::default(),
+            death: None,
             linger: None,
             unread: None,
         }
@@ -132,8 +135,9 @@ impl Watch {
             match self.wake().await {
                 Wake::Spool(Ok(Event::Frame(frame))) => self.take(frame).await,
                 Wake::Spool(Ok(Event::Ended(record))) => return self.ended(&record).await,
-                Wake::Spool(Ok(Event::Lost(lost))) => return self.lost(lost),
+                Wake::Spool(Ok(Event::Lost(lost))) => return self.lost(lost).await,
                 Wake::Spool(Ok(Event::Abandoned)) => {
+                    self.clear().await;
                     return self.finish(lost_end("it was given up before it started"), None);
                 }
                 // What it prints is lost to us, and the step is not: how it ended is told elsewhere.
@@ -143,7 +147,7 @@ impl Watch {
                 Wake::Spool(Err(error @ AttachError::Watch(_))) => return self.deaf(&error).await,
                 Wake::LingeredTooLong => self.end_lingerer(),
                 Wake::ShimGone => {
-                    self.shim = None;
+                    self.clear().await;
                     if let Some(end) = self.never_started() {
                         return self.finish(end, None);
                     }
@@ -167,7 +171,11 @@ impl Watch {
         let standing = ratchet_spawn::abandon(&self.dir);
         let why = match standing {
             Ok(Standing::NeverStarted | Standing::Abandoned) => {
-                let complaint = self.dir.last_complaint();
+                let complaint = self.dir.last_complaint().or(match &self.death {
+                    Some(Death::Told(why)) => Some(why.clone()),
+                    Some(Death::OutOfMemory) => return Some(SessionEnd::OutOfMemory),
+                    None => None,
+                });
                 format!(
                     "its shim ended before it: {}",
                     complaint.as_deref().unwrap_or("no reason given")
@@ -210,9 +218,10 @@ impl Watch {
 
     async fn ended(mut self, record: &ExitRecord) -> Seen {
         // It is about to go; waiting keeps no zombie.
-        if let Some(shim) = &mut self.shim {
-            shim.ended().await;
+        if let Some(Shim::Child(_)) = &self.shim {
+            gone(&mut self.shim).await;
         }
+        self.clear().await;
         let missing = record.output.spool_bytes.saturating_sub(self.read_until.offset());
         let unread = (missing > 0).then(|| unread_note(missing, self.unread.as_deref()));
         let seen = self.finish(session_end(record), Some(record.awake_ms));
@@ -238,13 +247,14 @@ impl Watch {
         }
         match ratchet_spawn::probe(&self.dir) {
             Ok(Standing::Ended(record)) => self.ended(&record).await,
-            Ok(Standing::Lost(lost)) => self.lost(lost),
+            Ok(Standing::Lost(lost)) => self.lost(lost).await,
             Ok(Standing::NeverStarted | Standing::Abandoned) => {
+                self.clear().await;
                 self.finish(lost_end("it was given up before it started"), None)
             }
             Ok(Standing::Running(_)) | Err(_) => {
                 let reason = format!("it can no longer be followed: {}", with_causes(error));
-                let mut seen = self.lost(Lost::Damaged);
+                let mut seen = self.lost(Lost::Damaged).await;
                 seen.end = lost_end(&reason);
                 seen
             }
@@ -262,8 +272,24 @@ impl Watch {
         stop(&self.dir, self.shim.as_ref().map(Shim::handle).as_ref(), by);
     }
 
-    fn lost(self, lost: Lost) -> Seen {
-        let mut reason = lost.to_string();
+    /// Clears away the place it ran in; the spawn is over.
+    async fn clear(&mut self) {
+        if let Some(shim) = self.shim.take() {
+            let ending = match ratchet_spawn::probe(&self.dir) {
+                Ok(Standing::Ended(_)) => Ending::Recorded,
+                Ok(_) | Err(_) => Ending::Unexplained,
+            };
+            self.death = shim.clear(ending).await;
+        }
+    }
+
+    async fn lost(mut self, lost: Lost) -> Seen {
+        self.clear().await;
+        let mut reason = match self.death.take() {
+            Some(Death::OutOfMemory) => return self.finish(SessionEnd::OutOfMemory, None),
+            Some(Death::Told(why)) => format!("{lost}: {why}"),
+            None => lost.to_string(),
+        };
         match ratchet_spawn::end_strays(&self.dir) {
             Ok(strays) if strays.is_empty() => {}
             Ok(strays) => reason.push_str(&format!("; {}", strays_note(&strays))),

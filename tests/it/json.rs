@@ -48,12 +48,29 @@ fn every_answer_to_a_program_fits_its_schema() {
         "apply cart",
         "verify cart",
         "report cart --status resting",
+        "init --tools none",
+        "update",
+        "new change till",
+        "status --change till",
+        "instructions features --change till",
+        "instructions apply --change till",
+        "list",
+        "list --specs",
+        "view",
+        "doctor",
+        "archive till --yes --no-validate",
     ] {
         asks(line);
     }
     let _supervisor = (!Supervisor::is_asked_for()).then(|| env.start_supervisor());
     asks("supervisor status");
     asks("supervisor stop");
+    asks("doctor --reap --dry-run");
+    let doctor = ["doctor", "--locus", "docker", "--image", "ratchet-test:debian", "--json"];
+    // No agent is in that image, which is an answer all the same.
+    let examined = env.ratchet(doctor).run().assert_code(1);
+    examined.json();
+    seen.extend(schema::name_for(examined.arguments()).map(str::to_owned));
     let known: BTreeSet<String> = std::fs::read_dir(schema::folder())
         .expect("the schemas are there")
         .map(|entry| entry.expect("an entry").path())

@@ -5,6 +5,7 @@ use ratchet_tests::{Action, Script};
 use crate::empty;
 
 // B-X05 B-X06 B-X01 B-X16
+// C-O01 C-O06
 #[test]
 fn a_proposal_is_named_after_its_objective_and_runs_one_agent() {
     let env = empty();
@@ -24,6 +25,7 @@ fn a_proposal_is_named_after_its_objective_and_runs_one_agent() {
 }
 
 // B-X03
+// C-O01
 #[test]
 fn a_given_name_wins() {
     let env = empty();
@@ -35,6 +37,7 @@ fn a_given_name_wins() {
 }
 
 // B-X02
+// C-O01
 #[test]
 fn an_objective_without_a_word_needs_a_name() {
     let env = empty();
@@ -44,6 +47,7 @@ fn an_objective_without_a_word_needs_a_name() {
 }
 
 // B-X04
+// C-O01
 #[test]
 fn an_existing_change_is_not_proposed_again() {
     let env = empty();
@@ -54,6 +58,7 @@ fn an_existing_change_is_not_proposed_again() {
 }
 
 // B-X07 B-X10
+// C-O02 C-O03
 #[test]
 fn a_missing_change_is_neither_applied_nor_verified_even_by_force() {
     let env = empty();
@@ -70,6 +75,7 @@ fn a_missing_change_is_neither_applied_nor_verified_even_by_force() {
 }
 
 // B-X08
+// C-O02
 #[test]
 fn a_change_without_a_plan_is_applied_only_by_force() {
     let env = empty();
@@ -82,6 +88,7 @@ fn a_change_without_a_plan_is_applied_only_by_force() {
 }
 
 // B-X11
+// C-O03
 #[test]
 fn a_change_with_open_tasks_is_verified_only_by_force() {
     let env = empty();
@@ -93,6 +100,7 @@ fn a_change_with_open_tasks_is_verified_only_by_force() {
 }
 
 // B-X09 B-X12
+// C-O02
 #[test]
 fn a_planned_change_is_applied_and_then_verified() {
     let env = empty();
@@ -107,6 +115,7 @@ fn a_planned_change_is_applied_and_then_verified() {
 }
 
 // B-X13 B-N10 B-N16
+// C-O04
 #[test]
 fn guidance_reaches_the_prompt_word_for_word() {
     let env = empty();
@@ -121,6 +130,7 @@ fn guidance_reaches_the_prompt_word_for_word() {
 }
 
 // B-X15 B-X14
+// C-O05
 #[test]
 fn a_flag_beats_the_project_and_a_bad_one_starts_nothing() {
     let env = empty();

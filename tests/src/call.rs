@@ -175,7 +175,9 @@ impl Call {
         finished.stderr()
     }
 
-    fn behind<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+    /// Runs the call by another program, which is given it as its last arguments.
+    #[must_use]
+    pub fn behind<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all: Vec<OsString> = words.into_iter().map(OsString::from).collect();
         all.append(&mut self.words);
         self.words = all;

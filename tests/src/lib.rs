@@ -7,6 +7,7 @@
 pub mod asked;
 pub mod call;
 pub mod chaos;
+pub mod engine;
 pub mod env;
 pub mod process;
 pub mod project;

@@ -23,7 +23,17 @@ pub fn name_for(words: &[String]) -> Option<&str> {
             "stop" => Some("supervisor-stop"),
             _ => None,
         },
+        "doctor" if words.iter().any(|word| word == "--reap") => Some("reap"),
+        "doctor" if words.iter().any(|word| word == "--locus") => Some("examine"),
         "propose" | "apply" | "verify" => Some("verb"),
+        "new" => match verbs.next()? {
+            "change" => Some("new-change"),
+            _ => Some("new"),
+        },
+        "list" => Some("changes"),
+        "view" => Some("overview"),
+        "archive" => Some("change-archive"),
+        "status" => Some("change-status"),
         verb => Some(verb),
     }
 }
@@ -58,6 +68,8 @@ mod tests {
         assert_eq!(of("batch status shop --json").as_deref(), Some("status"));
         assert_eq!(of("--no-color new batch --json").as_deref(), Some("new"));
         assert_eq!(of("propose --json status").as_deref(), Some("verb"));
+        assert_eq!(of("status --change a --json").as_deref(), Some("change-status"));
+        assert_eq!(of("new change a --json").as_deref(), Some("new-change"));
         assert_eq!(of("batch status"), None);
     }
 

@@ -10,7 +10,9 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or the outcome of a step was recorded, whatever it was
   1    it could not be done; the error says why and what to type next
-  10 to 13 with --exit-code: blocked, awaiting approval, nothing ready, proof-of-work failed";
+  10 to 13 with --exit-code: blocked, awaiting approval, nothing ready, proof-of-work failed
+
+More: ratchet help <command>, and ratchet help topics";
 
 /// The commands of the second group, in order.
 const WORKFLOW: [&str; 5] = ["propose", "apply", "verify", "report", "batch"];

@@ -13,6 +13,7 @@ fn the_command_line_is_consistent() {
     command().debug_assert();
 }
 
+// C-O09
 #[test]
 fn the_help_lists_the_workflow_last_and_in_order() {
     let help = command().render_help().to_string();
@@ -66,12 +67,14 @@ fn help_can_be_asked_for_by_a_word() {
     }
 }
 
+// C-O08
 #[test]
 fn no_color_is_accepted_everywhere() {
     assert!(parse("ratchet --no-color batch status").unwrap().no_color);
     assert!(parse("ratchet batch status --no-color").unwrap().no_color);
 }
 
+// C-O08
 #[test]
 fn an_unknown_command_or_flag_is_refused() {
     for line in ["ratchet", "ratchet experimental", "ratchet batch status --frob", "ratchet verify"]

@@ -5,7 +5,7 @@ mod archive;
 mod attach;
 mod cancel;
 mod config;
-mod first_run;
+pub(super) mod first_run;
 pub(crate) mod list;
 mod log;
 pub(super) mod new;

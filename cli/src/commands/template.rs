@@ -1,19 +1,17 @@
-//! `ratchet template`: prints a template. Only the batch's manifest has one so far.
+//! `ratchet template`: prints a template of a workflow (spec `cli-core` 7.4).
 
-use super::Ended;
-use crate::args::Template;
-use crate::diagnostic::Failure;
+use super::{Ended, failed, open};
+use crate::args::planning::Template;
 use crate::exit::Exit;
 use crate::ui::Ui;
 
 /// Prints a template.
 pub(crate) fn run(args: &Template, ui: Ui) -> Ended {
-    match args.name.as_str() {
-        "batch" | "batch.yaml" => {
-            ui.bytes(ratchet_supervisor::project::SCAFFOLD.as_bytes())?;
-            Ok(Exit::Success)
-        }
-        other => Err(Failure::new(format!("Template '{other}' not found"))
-            .help("Templates: batch. For example: ratchet template batch > batch.yaml")),
+    let project = open()?;
+    let mut text = project.template(&args.name, args.schema.as_deref()).map_err(failed)?;
+    if !text.ends_with('\n') {
+        text.push('\n');
     }
+    ui.bytes(text.as_bytes())?;
+    Ok(Exit::Success)
 }

@@ -4,6 +4,7 @@
 //! <root>/<spawn-id>/   0700, files 0600
 //!   request.json   what was asked        by the asker, before the shim
 //!   prompt         the standard input    by the asker
+//!   environment    a FIFO, only for a shim whose starter can give it no environment
 //!   lock           held while the shim lives; from the start of the agent on there is a word in it
 //!   bell           a FIFO: one byte makes the shim look at `stop`
 //!   stop           a request to stop     by anyone
@@ -187,6 +188,10 @@ impl SpawnDir {
 
     pub(crate) fn prompt_file(&self) -> PathBuf {
         self.path.join("prompt")
+    }
+
+    pub(crate) fn environment_file(&self) -> PathBuf {
+        self.path.join("environment")
     }
 
     pub(crate) fn lock_file(&self) -> PathBuf {

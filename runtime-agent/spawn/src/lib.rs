@@ -1,6 +1,7 @@
 //! The spawn protocol: one command, run by a *shim* that outlives whoever asked for it.
 //!
-//! The asker makes a folder with the request ([`SpawnDir::create`]) and starts the shim ([`launch`]). From then on the
+//! The asker makes a folder with the request ([`SpawnDir::create`]) and starts the shim ([`launch`], or in a container,
+//! with what [`Handover`] lays out for it). From then on the
 //! folder is all that is needed: to look ([`probe`]), to watch and to read again ([`Attachment`], [`Frames`]), to wait
 //! when nothing can be read any more ([`await_shim_end`]), to stop ([`request_stop`]), to make sure that it never starts ([`abandon`]), to clear up after a killed shim
 //! ([`end_strays`]), to sweep ([`retention::sweep`]). The same folder serves a shim in a container and on a worker.
@@ -11,6 +12,7 @@ mod attachment;
 mod cgroup;
 mod directory;
 mod folders;
+mod handover;
 mod hunt;
 mod id;
 mod launch;
@@ -32,6 +34,7 @@ mod watch;
 pub use attachment::{AttachError, Attachment, Event};
 pub use directory::{DirectoryError, SpawnDir};
 pub use folders::Folders;
+pub use handover::Handover;
 pub use id::{MARK_VARIABLE, SpawnId, SpawnIdError};
 pub use launch::launch;
 pub use record::{

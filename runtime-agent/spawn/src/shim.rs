@@ -22,6 +22,7 @@ use self::session::Session;
 use self::testament::Testament;
 use crate::directory::SpawnDir;
 use crate::directory::is_there;
+use crate::handover;
 use crate::lock::{self, Held};
 use crate::record::ExitRecord;
 use crate::standing::{Lost, Standing, settled, was_started};
@@ -61,6 +62,7 @@ fn live(dir: &Path) -> io::Result<TakenUp> {
             None => error.to_string(),
         })
     })?;
+    handover::take_on(&dir).map_err(while_doing("cannot take the environment"))?;
     take_up(&dir)
 }
 

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fold::JournalView;
+use crate::markdown::{Fence, Rest};
 use crate::name::StepKey;
 use crate::park::{Park, ParkKind};
 use crate::transition::StepKind;
@@ -51,28 +52,42 @@ pub fn is_done(
         || (facts.applied() && journal.verified.contains(key) && !park.is_some_and(holds_verify))
 }
 
-/// Counts all tasks and the ticked tasks of a plan (OQ-33): list items (`-`, `*`, `+`, `1.`, `1)`) at any indentation,
-/// outside fenced code, that begin with a box. `[x]` and `[X]` are ticked; `[ ]` and any other single mark are not.
+/// One task of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// What follows the box.
+    pub description: String,
+    /// Whether the box is ticked.
+    pub done: bool,
+}
+
+/// Counts all tasks and the ticked tasks of a plan; see [`tasks`].
+#[must_use]
+pub fn count_tasks(text: &str) -> (u64, u64) {
+    let tasks = tasks(text);
+    let ticked = tasks.iter().filter(|task| task.done).count();
+    (tasks.len() as u64, ticked as u64)
+}
+
+/// Reads the tasks of a plan (OQ-33): list items (`-`, `*`, `+`, `1.`, `1)`) at any indentation, outside fenced code,
+/// that begin with a box. `[x]` and `[X]` are ticked; `[ ]` and any other single mark are not.
 ///
 /// A fence that is never closed hides nothing: an open task must not get lost behind a forgotten line of backticks.
 #[must_use]
-pub fn count_tasks(text: &str) -> (u64, u64) {
-    let mut tally = Tally::default();
-    let mut fence: Option<(Fence, Tally)> = None;
+pub fn tasks(text: &str) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    let mut fence: Option<(Fence, Vec<Task>)> = None;
     for line in text.strip_prefix('\u{feff}').unwrap_or(text).split(['\n', '\r']) {
         let line = line.trim_start_matches([' ', '\t']);
         match (&mut fence, Fence::at_start_of(line)) {
-            (None, Some((open, _))) => fence = Some((open, Tally::default())),
+            (None, Some((open, _))) => fence = Some((open, Vec::new())),
             (Some((open, _)), Some((close, Rest::Blank))) if close.closes(open) => fence = None,
-            (Some((_, hidden)), _) => hidden.count(line),
-            (None, None) => tally.count(line),
+            (Some((_, hidden)), _) => hidden.extend(task(line)),
+            (None, None) => tasks.extend(task(line)),
         }
     }
-    if let Some((_, hidden)) = fence {
-        tally.total += hidden.total;
-        tally.ticked += hidden.ticked;
-    }
-    (tally.total, tally.ticked)
+    tasks.extend(fence.into_iter().flat_map(|(_, hidden)| hidden));
+    tasks
 }
 
 /// A park on a verify that nobody has approved. A park without a transition is the original tool's, which journals such
@@ -83,20 +98,10 @@ fn holds_verify(park: &Park) -> bool {
         && park.transition == Some(StepKind::Verify)
 }
 
-#[derive(Default)]
-struct Tally {
-    total: u64,
-    ticked: u64,
-}
-
-impl Tally {
-    /// Counts one line, from which the indentation has been taken.
-    fn count(&mut self, line: &str) {
-        if let Some(ticked) = after_bullet(line).and_then(read_box) {
-            self.total += 1;
-            self.ticked += u64::from(ticked == Tick::Ticked);
-        }
-    }
+/// Reads one line, from which the indentation has been taken.
+fn task(line: &str) -> Option<Task> {
+    let (tick, text) = after_bullet(line).and_then(read_box)?;
+    Some(Task { description: text.trim().to_owned(), done: tick == Tick::Ticked })
 }
 
 /// Returns what follows the bullet and its white space.
@@ -119,48 +124,20 @@ enum Tick {
     Open,
 }
 
-/// Reads the box at the start of a list item. Marks other than the usual three need white space behind the box, so that
-/// a link (`[a](b)`) is no task.
-fn read_box(item: &str) -> Option<Tick> {
+/// Reads the box at the start of a list item, and what follows. Marks other than the usual three need white space behind
+/// the box, so that a link (`[a](b)`) is no task.
+fn read_box(item: &str) -> Option<(Tick, &str)> {
     let mut chars = item.strip_prefix('[')?.chars();
     let mark = chars.next()?;
     if chars.next()? != ']' {
         return None;
     }
+    let rest = chars.as_str();
     match mark {
-        'x' | 'X' => Some(Tick::Ticked),
-        ' ' => Some(Tick::Open),
+        'x' | 'X' => Some((Tick::Ticked, rest)),
+        ' ' => Some((Tick::Open, rest)),
         '[' | ']' => None,
-        _ if chars.next().is_none_or(char::is_whitespace) => Some(Tick::Open),
+        _ if chars.next().is_none_or(char::is_whitespace) => Some((Tick::Open, rest)),
         _ => None,
-    }
-}
-
-/// A line of three or more backticks or tildes.
-struct Fence {
-    mark: u8,
-    len: usize,
-}
-
-enum Rest {
-    Blank,
-    Text,
-}
-
-impl Fence {
-    fn at_start_of(line: &str) -> Option<(Self, Rest)> {
-        let mark = *line.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
-        let len = line.bytes().take_while(|byte| *byte == mark).count();
-        let rest = &line[len..];
-        // Backticks on both ends are inline code, not a fence.
-        if len < 3 || (mark == b'`' && rest.contains('`')) {
-            return None;
-        }
-        let rest = if rest.trim().is_empty() { Rest::Blank } else { Rest::Text };
-        Some((Self { mark, len }, rest))
-    }
-
-    fn closes(&self, open: &Self) -> bool {
-        self.mark == open.mark && self.len >= open.len
     }
 }

@@ -1,58 +1,81 @@
-//! What makes a feature file no description of behaviour (spec `cli-core` 3.2 and 8): read line by line and leniently, so
-//! that prose between the lines does no harm. Where the file lies, and what follows from a fault, is the store's.
+//! Feature files as values: what a description of behaviour says, what is wrong with it ([`check`]), and the same file
+//! without what is held back from whoever implements it ([`without_holdouts`]) (spec `cli-core` 3.2, 7.3 and 8).
 //!
-//! Only errors are told, no warnings. `Rule:` and other languages than English are not known, and read as prose.
+//! English is read line by line and leniently, so that prose between the lines does no harm ([`lenient`]). A file that
+//! names another language (`# language: de`) is read by the grammar of the `gherkin` crate ([`grammar`]). Where a file
+//! lies, and what follows from a fault, is the store's.
 
 use std::fmt;
 
-use thiserror::Error;
-
+mod check;
+mod grammar;
+mod holdout;
+mod lenient;
 #[cfg(test)]
 mod tests;
 
-/// Something that is wrong, and where.
+pub use check::{Fault, Flaw, check, check_feature};
+pub use holdout::{HOLDOUT, without_holdouts};
+
+/// A feature file that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Feature {
+    /// Its name; empty if nothing names it.
+    pub name: String,
+    /// Where `Feature:` stands; the first line if nowhere.
+    pub place: Place,
+    /// The free text before the first scenario.
+    pub description: Option<String>,
+    /// Its scenarios, those of rules among them, in the order of the file.
+    pub scenarios: Vec<Scenario>,
+    /// Where a text between `"""` begins that never ends; what follows cannot be seen.
+    pub open_text: Option<Place>,
+    /// The file cut into pieces, for [`without_holdouts`].
+    sections: Vec<Section>,
+}
+
+/// One example of behaviour.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// Where its header stands.
+    pub place: Place,
+    /// What happens in it.
+    pub steps: Vec<Step>,
+    /// Whether it stands for one example or for several.
+    pub kind: ScenarioKind,
+    /// Its tags, those of its rule among them, with their `@`.
+    pub tags: Vec<String>,
+}
+
+/// Whether a scenario stands for one example or for several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScenarioKind {
+    /// One.
+    Plain,
+    /// One for each row of its examples.
+    Outline,
+}
+
+/// One line of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it begins with.
+    pub keyword: Keyword,
+    /// What follows.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
     /// The line, from 1.
     pub line: u32,
     /// The column, from 1, in characters.
     pub column: u32,
-    /// What is wrong.
-    pub flaw: Flaw,
-}
-
-/// What can be wrong with a feature file.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Flaw {
-    /// Nothing says which feature it is.
-    #[error("there is no 'Feature:' with a name")]
-    Unnamed,
-    /// No scenario.
-    #[error("there is no scenario")]
-    NoScenario,
-    /// A scenario without a name.
-    #[error("a scenario has no name")]
-    UnnamedScenario,
-    /// A scenario in which nothing happens.
-    #[error("the scenario '{scenario}' has no steps")]
-    NoSteps {
-        /// Its name.
-        scenario: String,
-    },
-    /// A step that is a keyword and nothing else.
-    #[error("the step '{keyword}' has no text")]
-    EmptyStep {
-        /// The keyword.
-        keyword: Keyword,
-    },
-    /// A scenario that leaves out one of the three things it has to say.
-    #[error("the scenario '{scenario}' has no {keyword}")]
-    Lacks {
-        /// Its name.
-        scenario: String,
-        /// What it leaves out.
-        keyword: Keyword,
-    },
 }
 
 /// What a step begins with.
@@ -70,180 +93,28 @@ pub enum Keyword {
     But,
 }
 
-/// Finds everything that is wrong with the text of a feature file, in the order of its lines.
-#[must_use]
-pub fn check(text: &str) -> Vec<Fault> {
-    let mut reading = Reading::default();
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-    for (number, line) in (1..).zip(text.split(['\n', '\r'])) {
-        reading.line(number, line);
-    }
-    reading.end()
+/// A piece of a file that begins with a header, its tags included, and goes on to the next piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Section {
+    /// Its first line, from 1.
+    first_line: u32,
+    /// The tags that hold for it.
+    tags: Vec<String>,
 }
 
-/// What has been read so far.
-#[derive(Default)]
-struct Reading {
-    faults: Vec<Fault>,
-    /// The last `Feature:`, whether it has a name, and where it is.
-    feature: Option<(Place, Naming)>,
-    scenarios: usize,
-    within: Within,
-    /// The mark that ends the doc string that is being read.
-    fence: Option<&'static str>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Naming {
-    Named,
-    Unnamed,
-}
-
-/// What a step belongs to.
-#[derive(Default)]
-enum Within {
-    /// A description, a background or a table of examples: to nothing.
-    #[default]
-    Prose,
-    Scenario(Scenario),
-}
-
-struct Scenario {
-    name: String,
-    place: Place,
-    keywords: Vec<Keyword>,
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    line: u32,
-    column: u32,
-}
-
-impl Place {
-    fn has(self, flaw: Flaw) -> Fault {
-        Fault { line: self.line, column: self.column, flaw }
-    }
-}
-
-impl Reading {
-    fn line(&mut self, number: u32, line: &str) {
-        let text = line.trim();
-        if let Some(fence) = self.fence {
-            if text.starts_with(fence) {
-                self.fence = None;
-            }
-            return;
-        }
-        self.fence = ["\"\"\"", "```"].into_iter().find(|mark| text.starts_with(mark));
-        if self.fence.is_some() || text.starts_with(['#', '|', '@']) {
-            return;
-        }
-        let indent = line.chars().take_while(|char| char.is_whitespace()).count();
-        let place = Place { line: number, column: u32::try_from(indent + 1).unwrap_or(u32::MAX) };
-        match Header::of(text) {
-            Some((Header::Feature, name)) => {
-                self.close();
-                let naming = if name.is_empty() { Naming::Unnamed } else { Naming::Named };
-                self.feature = Some((place, naming));
-            }
-            Some((Header::Scenario, name)) => {
-                self.close();
-                self.open(place, name);
-            }
-            Some((Header::Background, _)) => self.close(),
-            Some((Header::Examples, _)) => self.close(),
-            None => self.step(place, text),
-        }
-    }
-
-    fn open(&mut self, place: Place, name: &str) {
-        self.scenarios += 1;
-        if name.is_empty() {
-            self.faults.push(place.has(Flaw::UnnamedScenario));
-        }
-        let scenario = Scenario { name: name.to_owned(), place, keywords: Vec::new() };
-        self.within = Within::Scenario(scenario);
-    }
-
-    fn step(&mut self, place: Place, text: &str) {
-        let (Within::Scenario(scenario), Some((keyword, rest))) =
-            (&mut self.within, Keyword::at_start_of(text))
-        else {
-            return;
-        };
-        scenario.keywords.push(keyword);
-        if rest.is_empty() {
-            self.faults.push(place.has(Flaw::EmptyStep { keyword }));
-        }
-    }
-
-    /// Ends the scenario that is being read, if there is one.
-    fn close(&mut self) {
-        let Within::Scenario(Scenario { name, place, keywords }) = std::mem::take(&mut self.within)
-        else {
-            return;
-        };
-        if keywords.is_empty() {
-            self.faults.push(place.has(Flaw::NoSteps { scenario: name }));
-            return;
-        }
-        let needed = [Keyword::Given, Keyword::When, Keyword::Then];
-        for keyword in needed.into_iter().filter(|keyword| !keywords.contains(keyword)) {
-            self.faults.push(place.has(Flaw::Lacks { scenario: name.clone(), keyword }));
-        }
-    }
-
-    fn end(mut self) -> Vec<Fault> {
-        self.close();
-        let start = Place { line: 1, column: 1 };
-        match self.feature {
-            Some((_, Naming::Named)) => {}
-            Some((place, Naming::Unnamed)) => self.faults.push(place.has(Flaw::Unnamed)),
-            None => self.faults.push(start.has(Flaw::Unnamed)),
-        }
-        if self.scenarios == 0 {
-            let place = self.feature.map_or(start, |(place, _)| place);
-            self.faults.push(place.has(Flaw::NoScenario));
-        }
-        self.faults.sort_by_key(|fault| (fault.line, fault.column));
-        self.faults
-    }
-}
-
-/// A line that begins something.
-enum Header {
-    Feature,
-    Background,
-    Scenario,
-    Examples,
-}
-
-impl Header {
-    /// Reads a header and what follows its colon.
-    fn of(text: &str) -> Option<(Self, &str)> {
-        let (word, name) = text.split_once(':')?;
-        let header = match word.to_ascii_lowercase().as_str() {
-            "feature" => Self::Feature,
-            "background" => Self::Background,
-            "scenario" | "example" | "scenario outline" | "scenario template" => Self::Scenario,
-            "examples" | "scenarios" => Self::Examples,
-            _ => return None,
-        };
-        Some((header, name.trim()))
+/// Reads a feature file.
+///
+/// # Errors
+/// Only a file in another language than English can be none at all; what an English one lacks is told by [`check`].
+pub fn read(text: &str) -> Result<Feature, Fault> {
+    match grammar::foreign_language(text) {
+        Some(language) => grammar::read(text, language),
+        None => Ok(lenient::read(text)),
     }
 }
 
 impl Keyword {
-    const ALL: [Self; 5] = [Self::Given, Self::When, Self::Then, Self::And, Self::But];
-
-    /// Reads a keyword that is a whole word, and the text of its step.
-    fn at_start_of(text: &str) -> Option<(Self, &str)> {
-        let end = text.find(|char: char| !char.is_alphanumeric() && char != '_');
-        let (word, rest) = text.split_at(end.unwrap_or(text.len()));
-        let is_it = |keyword: &Self| keyword.as_str().eq_ignore_ascii_case(word);
-        Some((Self::ALL.into_iter().find(is_it)?, rest.trim()))
-    }
+    pub(super) const ALL: [Self; 5] = [Self::Given, Self::When, Self::Then, Self::And, Self::But];
 
     /// Returns the usual spelling.
     #[must_use]
@@ -258,14 +129,46 @@ impl Keyword {
     }
 }
 
+impl Place {
+    /// The first character of a file.
+    pub const START: Self = Self { line: 1, column: 1 };
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::START
+    }
+}
+
 impl fmt::Display for Keyword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (line {}, column {})", self.flaw, self.line, self.column)
-    }
+/// Cuts a text into lines, each with its end, whichever of the three kinds of line end it has.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = match rest.find(['\n', '\r']) {
+            None if rest.is_empty() => return None,
+            None => rest.len(),
+            Some(at) if rest[at..].starts_with("\r\n") => at + 2,
+            Some(at) => at + 1,
+        };
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        Some(line)
+    })
+}
+
+/// Numbers lines from 1; no file that is read has more than fit.
+fn numbered<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = (u32, &'a str)> {
+    (1..).zip(lines)
+}
+
+/// Returns the words of a line that begin with `@`, up to a comment.
+fn tags_of(line: &str) -> impl Iterator<Item = String> + '_ {
+    let words = line.split_whitespace().take_while(|word| !word.starts_with('#'));
+    words.filter(|word| word.len() > 1 && word.starts_with('@')).map(str::to_owned)
 }

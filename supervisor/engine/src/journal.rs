@@ -40,6 +40,9 @@ pub struct Entry {
     /// The spawn that this entry concludes: an outcome is recorded at most once for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawn: Option<SpawnId>,
+    /// The very image the spawn ran in, if it ran in a container: its digest, else the engine's number for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// Only on the `answer` entry of an approval: a hash of what was approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<String>,
@@ -127,6 +130,7 @@ impl Entry {
             via: None,
             proof: None,
             spawn: None,
+            image: None,
             approved: None,
         }
     }

@@ -15,6 +15,7 @@ use crate::usage::Usd;
 
 mod agent;
 mod assign;
+pub mod docker;
 mod key;
 mod layer;
 mod remote;
@@ -28,12 +29,15 @@ pub use agent::{AgentChoice, AgentSpec, AgentSpecError};
 pub use assign::{
     Assigned, Assignment, SetError, StandaloneFlags, check_assignment, parse_assignment,
 };
+pub use docker::{AgentSandbox, PullPolicy};
 pub use key::Key;
 pub use remote::RemoteIncomplete;
 pub use resolve::{agent_timeout_ms, resolve};
 pub use view::Isolation;
 pub use word::Word;
 
+/// The image of a container, unless `image` is set (spec `agents-and-runtimes` 7.2).
+pub const DEFAULT_IMAGE: &str = "python:3.12";
 /// The memory limit of a container, unless `dockerMemory` is set.
 pub const DEFAULT_DOCKER_MEMORY: &str = "2g";
 /// The process limit of a container, unless `dockerPidsLimit` is set.
@@ -162,6 +166,12 @@ pub struct Layer {
     pub docker_cpus: Option<f64>,
     /// `network`
     pub network: Option<String>,
+    /// `dockerReadOnly`: the container's root cannot be written to.
+    pub docker_read_only: Option<bool>,
+    /// `dockerPull`
+    pub docker_pull: Option<PullPolicy>,
+    /// `dockerAgentSandbox`, project scope only: what keeps the agent in bounds inside a container.
+    pub docker_agent_sandbox: Option<AgentSandbox>,
     /// `host`
     pub host: Option<String>,
     /// `port`
@@ -223,6 +233,12 @@ pub struct Settings {
     pub docker_cpus: Option<f64>,
     /// `network`
     pub network: Option<String>,
+    /// `dockerReadOnly`
+    pub docker_read_only: bool,
+    /// `dockerPull`
+    pub docker_pull: PullPolicy,
+    /// `dockerAgentSandbox`
+    pub docker_agent_sandbox: AgentSandbox,
     /// `host`
     pub host: Option<String>,
     /// `port`

@@ -159,9 +159,17 @@ impl Message<PlacedReply> for Batch {
             tracing::error!("an order was placed that nobody waits for");
             return;
         };
-        let (open, inflight) = *placing;
+        let (open, mut inflight) = *placing;
         match outcome {
             Ok(placed) => {
+                if placed.image.is_some() {
+                    inflight.image.clone_from(&placed.image);
+                    let noted =
+                        off_the_loop(|| record::intend(&open.house, &self.args.home, &inflight));
+                    if let Err(error) = noted {
+                        tracing::warn!(spawn = %inflight.spawn, %error, "the image of a step cannot be noted");
+                    }
+                }
                 fault::at(Point::Acted, open.house.project.environment());
                 self.watch(open, inflight, placed, Origin::Fresh, ctx.actor_ref()).await;
             }
@@ -280,7 +288,7 @@ impl Batch {
         origin: Origin,
         me: &ActorRef<Self>,
     ) {
-        let Placed { dir, attachment, slot, shim } = placed;
+        let Placed { dir, attachment, slot, shim, .. } = placed;
         log::begun(open.house.project.root(), &self.args.home, &inflight, origin);
         open.caller.hear(StepEvent::Started(started(&inflight, origin))).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };

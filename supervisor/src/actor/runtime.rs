@@ -15,9 +15,9 @@ use tracing::Instrument as _;
 use super::message::{Place, PlacedReply};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel, StepEvent};
-use crate::house::{House, Office};
+use crate::house::Office;
 use crate::room::Entry;
-use crate::runtime::{self, Placed, Prepared};
+use crate::runtime::{self, Line, Placed};
 
 /// Hands orders to runtimes.
 pub(crate) struct RuntimeActor {
@@ -43,7 +43,7 @@ impl Message<Place> for RuntimeActor {
         let span = place.span.clone();
         let placing = async move {
             match room(&office, &place).await {
-                Some(slot) => start(&place.house, *place.prepared, slot),
+                Some(slot) => start(place, slot).await,
                 None => Err(Error::Withdrawn),
             }
         };
@@ -59,7 +59,7 @@ impl Message<Place> for RuntimeActor {
 
 /// Waits for room at the order's locus; `None` if the order was withdrawn first.
 async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
-    let ticket = match office.room(place.prepared.locus).enter(place.house.project.root()) {
+    let ticket = match office.room(place.prepared.locus()).enter(place.house.project.root()) {
         Entry::In(slot) => return Some(slot),
         Entry::Waiting(ticket) => ticket,
     };
@@ -74,7 +74,8 @@ async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
     }
 }
 
-fn start(house: &House, prepared: Prepared, slot: OwnedSemaphorePermit) -> Result<Placed, Error> {
-    let places = house.places()?;
-    Ok(runtime::start(&places, prepared, slot)?)
+async fn start(place: Place, slot: OwnedSemaphorePermit) -> Result<Placed, Error> {
+    let Place { house, prepared, events, withdrawn, .. } = place;
+    let line = Line { events: &events, withdrawn: &withdrawn };
+    Ok(runtime::start(&house.places()?, *prepared, slot, line).await?)
 }

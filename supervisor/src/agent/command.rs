@@ -1,7 +1,7 @@
 //! The command files: what a coding agent finds when a prompt tells it to run `/rct:propose`.
 //!
-//! A table of our own workflow texts, each tool's file format and path (spec `agents-and-runtimes` 5). `init` writes the
-//! same files from the same table. The writing itself is `store::command_file`'s, what a prompt says the engine's.
+//! Each tool's file format and path (spec `agents-and-runtimes` 5); the texts are [`super::workflow`]'s. `init` writes the
+//! same files. The writing itself is `store::command_file`'s, what a prompt says the engine's.
 
 use std::path::{Path, PathBuf};
 
@@ -10,97 +10,12 @@ use ratchet_engine::outcome::Refusal;
 use ratchet_engine::settings::{AgentOverride, Locus};
 use ratchet_engine::transition::StepKind;
 
-use super::Agent;
+pub use super::workflow::CommandId;
+
 use super::tool::Tool;
+use super::workflow::Workflow;
+use super::{Agent, generated};
 use crate::environment::Environment;
-
-/// A workflow that a step delegates to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandId {
-    /// Author a change's features and plan.
-    Propose,
-    /// Carry out a change's plan.
-    Apply,
-    /// Check a change against its plan.
-    Verify,
-    /// Author a phase's changes.
-    DecomposePhase,
-    /// Open a pull request.
-    OpenPr,
-}
-
-/// One workflow text, the same for every agent.
-struct Workflow {
-    title: &'static str,
-    description: &'static str,
-    tags: [&'static str; 2],
-    body: &'static str,
-}
-
-const PROPOSE: Workflow = Workflow {
-    title: "RCT: Propose",
-    description: "Author the features and the plan of one change",
-    tags: ["workflow", "propose"],
-    body: include_str!("workflow/propose.md"),
-};
-const APPLY: Workflow = Workflow {
-    title: "RCT: Apply",
-    description: "Carry out the tasks of a change's plan",
-    tags: ["workflow", "apply"],
-    body: include_str!("workflow/apply.md"),
-};
-const VERIFY: Workflow = Workflow {
-    title: "RCT: Verify",
-    description: "Check an applied change against its features, plan and standards",
-    tags: ["workflow", "verify"],
-    body: include_str!("workflow/verify.md"),
-};
-const DECOMPOSE_PHASE: Workflow = Workflow {
-    title: "RCT: Decompose Phase",
-    description: "Author the changes of an empty phase in its batch's manifest",
-    tags: ["workflow", "batch"],
-    body: include_str!("workflow/decompose_phase.md"),
-};
-const OPEN_PR: Workflow = Workflow {
-    title: "RCT: Open PR",
-    description: "Commit, push and open one pull request for finished work",
-    tags: ["workflow", "batch"],
-    body: include_str!("workflow/open_pr.md"),
-};
-
-impl CommandId {
-    /// Every id.
-    pub const ALL: [Self; 5] =
-        [Self::Propose, Self::Apply, Self::Verify, Self::DecomposePhase, Self::OpenPr];
-
-    /// Returns the id as it stands in file names and tokens.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Propose => "propose",
-            Self::Apply => "apply",
-            Self::Verify => "verify",
-            Self::DecomposePhase => "decompose-phase",
-            Self::OpenPr => "open-pr",
-        }
-    }
-
-    /// Finds an id by its text.
-    #[must_use]
-    pub fn find(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|id| id.as_str() == text)
-    }
-
-    fn workflow(self) -> &'static Workflow {
-        match self {
-            Self::Propose => &PROPOSE,
-            Self::Apply => &APPLY,
-            Self::Verify => &VERIFY,
-            Self::DecomposePhase => &DECOMPOSE_PHASE,
-            Self::OpenPr => &OPEN_PR,
-        }
-    }
-}
 
 impl From<StepKind> for CommandId {
     fn from(kind: StepKind) -> Self {
@@ -233,7 +148,7 @@ pub fn path(tool: Tool, id: CommandId, roots: &Roots) -> Option<PathBuf> {
 /// Renders a command's file in the format of its tool (spec `cli-core` 4.1).
 #[must_use]
 pub fn render(tool: Tool, id: CommandId) -> String {
-    let Workflow { title, description, tags, body } = id.workflow();
+    let Workflow { title, description, tags, body, .. } = id.workflow();
     let header = match tool {
         Tool::Claude => format!(
             "name: {}\ndescription: {description}\ncategory: Workflow\ntags: [{}]\n",
@@ -251,8 +166,13 @@ pub fn render(tool: Tool, id: CommandId) -> String {
             format!("description: {description}\n")
         }
     };
-    let body = body.replace(token_prefix(Tool::Claude), token_prefix(tool));
-    format!("---\n{header}---\n\n{body}")
+    let body = in_words_of(tool, body);
+    generated::sealed(&format!("---\n{header}---\n\n{body}"))
+}
+
+/// Has a text call other workflows as a tool does.
+pub(super) fn in_words_of(tool: Tool, body: &str) -> String {
+    body.replace(token_prefix(Tool::Claude), token_prefix(tool))
 }
 
 impl Roots {

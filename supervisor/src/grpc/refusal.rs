@@ -130,7 +130,9 @@ fn grpc_code(error: &Error) -> Code {
         | Error::Verb(_)
         | Error::Follow(_)
         | Error::NoHome
-        | Error::NoWorkingDirectory { .. } => Code::FailedPrecondition,
+        | Error::NoWorkingDirectory { .. }
+        | Error::Planning(_)
+        | Error::Setup(_) => Code::FailedPrecondition,
     }
 }
 

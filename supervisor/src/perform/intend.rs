@@ -12,16 +12,17 @@ use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{Limits, Request, Stdin};
 
-use super::approved;
+use super::{approved, site};
 use crate::agent::command::{self, CommandFile, Rendered, Roots};
-use crate::agent::{self, Agent, Asked, Invocation, LocusFacts, environment};
+use crate::agent::{self, Agent, Asked, ExtraFile, Invocation, environment};
 use crate::error::{Error, with_causes};
 use crate::event::{Notice, NoticeLevel};
 use crate::git;
 use crate::house::House;
 use crate::order::Order;
 use crate::request::{LimitPolicy, OverrideConsent};
-use crate::runtime::{Command, Variables};
+use crate::runtime::docker::container;
+use crate::runtime::{Command, Site, Variables};
 use crate::store::file::Created;
 use crate::store::inflight::{Inflight, Place, ProofTask, StepTask, Task};
 use crate::store::layout::RunHome;
@@ -29,6 +30,9 @@ use crate::store::{change, command_file, journal};
 
 /// The wall limit of an agent where nothing is set, in milliseconds (spec `batch-manifest-and-settings` 8).
 const DEFAULT_WALL_MS: u64 = 600_000;
+
+/// The name of a command file that goes with the spawn.
+const HANDED_COMMAND: &str = "command.md";
 
 /// What a step's order depends on besides the step.
 pub(super) struct Context<'a> {
@@ -52,7 +56,7 @@ pub(super) fn step(
     let entries = journal::entries_of(&project.layout().run(home), &step.key)?;
     // Before anything of ours is written into the tree.
     let note = step.change().and_then(|change| approved::note(house, change, &entries));
-    let call = match call(house, &step, context) {
+    let call = match call(house, &step, context, &spawn) {
         Ok(call) => call,
         Err(refusal) => return Ok(Err(refusal.result(&step))),
     };
@@ -101,10 +105,14 @@ fn step_command(
     spawn: &SpawnId,
 ) -> Command {
     let project = &house.project;
+    let ratchet = match site::word_for_ratchet(context.settings) {
+        Some(word) => word.to_owned(),
+        None => house.word_for_ratchet(&call.invocation),
+    };
     let wording = Wording {
         token: &call.token,
         file: call.file.as_deref(),
-        ratchet: &house.word_for_ratchet(&call.invocation),
+        ratchet: &ratchet,
         strategy: context.settings.strategy,
     };
     let marks = environment::Marks {
@@ -113,18 +121,22 @@ fn step_command(
         trace_parent: None,
         trace_state: None,
     };
-    let variables =
-        environment::for_agent(project.environment().vars(), &call.invocation.env, &marks);
+    let host = site::host_variables(house, context.settings);
+    let mut variables = environment::for_agent(&host, &call.invocation.env, &marks);
+    for (name, value) in site::own_variables(house, context.settings) {
+        variables.entry(name.into()).or_insert_with(|| value.into());
+    }
+    let site = site::of(house, step, context.settings, &call.invocation);
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
-        argv: call.invocation.argv(&spawns.join(spawn.as_str())),
-        cwd: project.root().to_owned(),
+        argv: call.invocation.argv(&site.spawn_dir(spawns, spawn.as_str())),
+        cwd: site.seen(project.root(), project.root()),
         stdin: Stdin::Prompt(instructions::render(step, &wording).into_bytes()),
         limits: agent_limits(house, context.settings),
         needed_by: Some(project.layout().run(home).inflight()),
     };
     Command {
-        locus: context.settings.locus,
+        site,
         request,
         variables: Variables(variables),
         files: call.invocation.files.into_iter().map(|file| (file.name, file.bytes)).collect(),
@@ -153,12 +165,12 @@ pub(super) fn proof(
     };
     let task = Task::Proof(ProofTask { proving, policy: settings.proof_policy });
     // A proof always runs where the project is (`proofLocus` comes with the remote runtime).
-    let locus = Locus::Local;
+    let site = Site::Local;
     let inflight = Inflight {
         journal_count: journal::count_of(&run, &key)?,
-        ..Inflight::new(spawn, key, task, place(house, locus)?, project.now())
+        ..Inflight::new(spawn, key, task, place(house, site.locus())?, project.now())
     };
-    let command = Command { locus, request, variables: Variables(variables), files: Vec::new() };
+    let command = Command { site, request, variables: Variables(variables), files: Vec::new() };
     Ok(Order { inflight, command, notices: Vec::new() })
 }
 
@@ -175,7 +187,12 @@ struct Call {
 }
 
 /// Works out the call, and makes sure of the command file; the order of the checks is spec `step-and-outcome` 3.
-fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refusal> {
+fn call(
+    house: &House,
+    step: &Step,
+    context: &Context<'_>,
+    spawn: &SpawnId,
+) -> Result<Call, Refusal> {
     let settings = context.settings;
     let project = &house.project;
     let stand_in = project.environment().agent_command();
@@ -189,15 +206,26 @@ fn call(house: &House, step: &Step, context: &Context<'_>) -> Result<Call, Refus
     let own = settings.agents.get(&spec.agent);
     let roots = Roots::of(project.root(), project.environment(), own);
     let command = CommandFile::of(&spec.agent, step.kind(), &roots);
-    if let Some(command) = &command {
-        guarantee(&command.rendered(settings.locus)?)?;
+    let mut handed = None;
+    let mut file = None;
+    if let Some(command) = command {
+        let rendered = command.rendered(settings.locus)?;
+        file = command.as_seen(&roots);
+        if settings.locus == Locus::Docker && !rendered.path().starts_with(project.root()) {
+            // A home of this machine is not seen in a container: the file goes with the spawn.
+            let folder = Path::new(container::SPAWNS).join(spawn.as_str());
+            file = Some(folder.join(HANDED_COMMAND).display().to_string());
+            handed = Some(ExtraFile { name: HANDED_COMMAND, bytes: rendered.text().into() });
+        } else {
+            guarantee(&rendered)?;
+        }
     }
-    let file = command.and_then(|command| command.as_seen(&roots));
     let token = command::token(&spec.agent, step.kind());
-    let invocation = match stand_in {
+    let mut invocation = match stand_in {
         Some(text) => agent::stand_in(text).expect("the environment gives no blank command"),
         None => adapter_call(house, &spec, settings)?,
     };
+    invocation.files.extend(handed);
     Ok(Call { spec, token, file, invocation })
 }
 
@@ -239,30 +267,13 @@ fn adapter_call(
         agent: spec.agent.clone(),
         available: Agent::ALL.map(|agent| agent.id().to_owned()).to_vec(),
     })?;
+    let permissions = site::permissions(settings);
     let asked = Asked {
         model: spec.model.as_deref(),
-        permissions: Some(&settings.permissions),
+        permissions: Some(&permissions),
         overrides: settings.agents.get(&spec.agent),
     };
-    agent::invocation(agent, &asked, &facts(house, agent)).map_err(refused)
-}
-
-fn facts(house: &House, agent: Agent) -> LocusFacts {
-    let root = house.project.root();
-    let dirs = git::dirs(root);
-    let environment = house.project.environment();
-    LocusFacts {
-        repo_root: root.to_owned(),
-        git_dir: dirs.as_ref().map(|dirs| dirs.git_dir.clone()),
-        git_common_dir: dirs.map(|dirs| dirs.common_dir),
-        program: agent
-            .binaries()
-            .iter()
-            .find(|binary| environment.find_program(binary).is_some())
-            .map(|binary| (*binary).to_owned()),
-        as_root: rustix::process::geteuid().is_root(),
-        marked_sandbox: environment.var("IS_SANDBOX").is_some(),
-    }
+    agent::invocation(agent, &asked, &site::facts(house, agent, settings)).map_err(refused)
 }
 
 /// A model counts for the failure hint only if somebody named it, for this stage, and the agent really got it.

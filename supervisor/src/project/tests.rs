@@ -144,7 +144,7 @@ fn a_new_batch_validates_as_it_is_and_is_never_overwritten() {
     assert!(made.path.is_absolute() && made.path.ends_with(".ratchet/batches/salt-pan/batch.yaml"));
     let text = site.text("batches/salt-pan/batch.yaml");
     assert!(text.contains("\nname: salt-pan\ncreated: 2031-05-04\n"), "{text}");
-    let valid = site.project.validate_batch(&made.name).unwrap();
+    let valid = validated(&site, &made.name);
     assert_eq!(
         serde_json::to_value(&valid).unwrap(),
         json!({"id": "salt-pan", "type": "batch", "valid": true, "issues": []})
@@ -169,17 +169,22 @@ fn a_name_that_is_not_kebab_case_makes_no_folder() {
     assert!(!site.exists("batches"));
 }
 
+fn validated(site: &Site, batch: &BatchName) -> Validated {
+    let subjects = [Subject::Batch(batch.clone())];
+    site.project.validate(&subjects, Strictness::Lenient).unwrap().remove(0)
+}
+
 #[test]
 fn validation_lists_what_is_wrong_with_its_place() {
     let site = Site::new();
     site.put_batch("shop", &SHOP.replace("{name: a, done: d}", "{name: a, done: d, after: [b]}"));
-    let found = site.project.validate_batch(&shop()).unwrap();
+    let found = validated(&site, &shop());
     assert!(!found.valid);
     assert_eq!(found.issues[0].path, "phases.p1");
     assert!(found.issues[0].message.contains("Cycle detected"));
     assert!(matches!(site.project.status(&shop()), Err(Error::Dag { .. })));
     site.put_batch("shop", "name: x\nphases: 7\n");
-    let found = site.project.validate_batch(&shop()).unwrap();
+    let found = validated(&site, &shop());
     assert_eq!((found.issues[0].path.as_str(), found.issues[0].line), ("phases", Some(2)));
     let error = site.project.status(&shop()).unwrap_err();
     assert!(error.to_string().starts_with("Invalid batch manifest:"), "{error}");

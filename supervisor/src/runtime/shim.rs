@@ -1,30 +1,73 @@
-//! A shim that is a child of this process: its end is noticed, it never stays as a zombie, and it can be told to stop even
-//! when its directory is gone.
+//! A shim that this process can reach beyond its files: a child of it, or a container. Its end is noticed, nothing of it
+//! stays behind, and it can be told to stop even when its directory is gone.
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::Child;
+use std::process;
 use std::sync::Arc;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A shim that this process started.
+use super::docker::{Death, Ending, Keeper, Reach};
+
+/// A shim that can be reached.
 #[derive(Debug)]
-pub(crate) struct Shim {
-    child: Option<Child>,
-    /// Readable once it is gone.
-    end: AsyncFd<Arc<OwnedFd>>,
+pub(crate) enum Shim {
+    /// It is a child of this process.
+    Child(Child),
+    /// It is in a container.
+    Container(Keeper),
 }
 
 /// Reaches a shim, and nobody else once it is gone.
 #[derive(Debug, Clone)]
-pub(crate) struct ShimHandle(Arc<OwnedFd>);
+pub(crate) enum ShimHandle {
+    /// A child of this process.
+    Child(Arc<OwnedFd>),
+    /// A container.
+    Container(Reach),
+}
+
+/// A shim that is a child of this process: it never stays as a zombie.
+#[derive(Debug)]
+pub(crate) struct Child {
+    child: Option<process::Child>,
+    /// Readable once it is gone.
+    end: AsyncFd<Arc<OwnedFd>>,
+}
 
 impl Shim {
+    /// Waits until it is gone. What it exits with says nothing that its record does not say better. Safe to drop.
+    pub(crate) async fn ended(&mut self) {
+        match self {
+            Self::Child(child) => child.ended().await,
+            Self::Container(keeper) => keeper.ended().await,
+        }
+    }
+
+    /// Clears away what is left of the place it ran in, and says what is known there of an end that its record does not
+    /// tell. Only for a spawn that is over.
+    pub(crate) async fn clear(self, end: Ending) -> Option<Death> {
+        match self {
+            // One that is about to go is waited for by its drop.
+            Self::Child(_) => None,
+            Self::Container(keeper) => keeper.clear(end).await,
+        }
+    }
+
+    pub(crate) fn handle(&self) -> ShimHandle {
+        match self {
+            Self::Child(child) => ShimHandle::Child(Arc::clone(child.end.get_ref())),
+            Self::Container(keeper) => ShimHandle::Container(keeper.reach()),
+        }
+    }
+}
+
+impl Child {
     /// Starts a shim and keeps an eye on it.
-    pub(super) fn start(launch: impl FnOnce() -> io::Result<Child>) -> io::Result<Self> {
+    pub(super) fn start(launch: impl FnOnce() -> io::Result<process::Child>) -> io::Result<Self> {
         let child = launch()?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
         #[expect(
@@ -35,8 +78,7 @@ impl Shim {
         Ok(Self { child: Some(child), end })
     }
 
-    /// Waits until it is gone. What it exits with says nothing that its record does not say better. Safe to drop.
-    pub(crate) async fn ended(&mut self) {
+    async fn ended(&mut self) {
         // One that cannot be waited for any more is gone as well.
         while self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
             match self.end.readable().await {
@@ -45,13 +87,9 @@ impl Shim {
             }
         }
     }
-
-    pub(crate) fn handle(&self) -> ShimHandle {
-        ShimHandle(Arc::clone(self.end.get_ref()))
-    }
 }
 
-impl Drop for Shim {
+impl Drop for Child {
     /// Its watcher died and it goes on, for as long as the step takes: the wait has a thread of its own.
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
@@ -71,6 +109,12 @@ impl ShimHandle {
     /// # Errors
     /// Fails if it is gone.
     pub(crate) fn terminate(&self) -> io::Result<()> {
-        Ok(pidfd_send_signal(&*self.0, Signal::TERM)?)
+        match self {
+            Self::Child(pidfd) => Ok(pidfd_send_signal(&**pidfd, Signal::TERM)?),
+            Self::Container(reach) => {
+                reach.terminate();
+                Ok(())
+            }
+        }
     }
 }

@@ -49,6 +49,16 @@ pub fn names(layout: &Layout) -> Result<Vec<ChangeName>, FileError> {
     Ok(names.into_iter().filter_map(change).collect())
 }
 
+/// Lists the folders that are changes (Q16): every one that is not hidden and not the archive, sorted.
+///
+/// # Errors
+/// Fails if `.ratchet/changes` is there and cannot be read.
+pub fn folders(layout: &Layout) -> Result<Vec<ChangeName>, FileError> {
+    let is_visible = |name: &ChangeName| !name.as_str().starts_with('.');
+    let is_folder = |name: &ChangeName| layout.change(name).dir().is_dir();
+    Ok(names(layout)?.into_iter().filter(is_visible).filter(is_folder).collect())
+}
+
 /// Reads the facts of one change.
 ///
 /// # Errors
@@ -257,6 +267,7 @@ mod tests {
         assert_eq!(facts, ChangeFacts::default());
     }
 
+    // C-K05
     #[test]
     fn a_stamp_is_written_once_and_never_over_another() {
         let fixture = Fixture::new();

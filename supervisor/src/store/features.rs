@@ -1,8 +1,8 @@
 //! The permanent store of behaviour, `.ratchet/features`: what a finished change adds to it and takes from it
 //! (spec `cli-core` 9.3). What is no feature does not get in; what a feature is, says [`ratchet_engine::feature`].
 //!
-//! Everything is looked at before anything is written. Every file is replaced whole, and doing it twice is the same as
-//! doing it once, so that an archive that was cut off is finished by running it again.
+//! Everything is looked at before anything is written. Doing it is [`super::swap`]'s; doing it twice is the same as doing it
+//! once, so that an archive that was cut off is finished by running it again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,9 +10,11 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use ratchet_engine::feature;
+use ratchet_engine::level::Level;
 
-use super::file::{self, Doing, FileError, Limit, Of as _, folder_of, sync_folder};
+use super::file::{self, Doing, FileError, Limit, Of as _};
 use super::layout::{ChangeDir, Layout};
+use super::swap::Edit;
 
 /// What a change does to the store. Paths are relative to it, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
@@ -33,6 +35,8 @@ pub(crate) struct Promotion {
     pub(crate) changes: FeatureChanges,
     /// What makes it unsafe; if there is anything, nothing must be done.
     pub(crate) problems: Vec<String>,
+    /// What is no good description of behaviour.
+    pub(crate) faults: Vec<String>,
     writes: Vec<(PathBuf, Vec<u8>)>,
 }
 
@@ -52,30 +56,37 @@ pub(crate) fn plan(layout: &Layout, change: &ChangeDir) -> Result<Promotion, Fil
     Ok(promotion)
 }
 
-/// Does it: copies first, deletions after.
-pub(crate) fn carry_out(layout: &Layout, promotion: &Promotion) -> Result<(), FileError> {
-    for (path, bytes) in &promotion.writes {
-        let target = layout.features().join(path);
-        let folder = folder_of(&target);
-        fs::create_dir_all(folder).of(folder, Doing::MakeFolder)?;
-        file::replace(&target, bytes)?;
-    }
-    for path in &promotion.changes.deleted {
-        let target = layout.features().join(path);
-        fs::remove_file(&target).of(&target, Doing::Remove)?;
-        sync_folder(folder_of(&target))?;
-        remove_empty_folders(&layout.features(), path);
-    }
-    Ok(())
+/// Lists the features that are in the store, by their paths in it, sorted. Links are not gone into.
+pub(crate) fn stored(layout: &Layout) -> Result<Vec<PathBuf>, FileError> {
+    let mut files = Vec::new();
+    collect(&layout.features(), Path::new(""), &mut files, &mut Vec::new())?;
+    files.sort();
+    Ok(files)
+}
+
+/// Lists the features of a change, by their paths below its `features`, sorted. Links are not gone into.
+pub(crate) fn of_change(change: &ChangeDir) -> Result<Vec<PathBuf>, FileError> {
+    let mut files = Vec::new();
+    collect(&change.features(), Path::new(""), &mut files, &mut Vec::new())?;
+    files.sort();
+    Ok(files)
 }
 
 impl Promotion {
+    /// Lists the files of the store that change.
+    pub(crate) fn edits(&self) -> Vec<Edit> {
+        let written = self.writes.iter().map(|(path, bytes)| (path, Some(bytes.clone())));
+        let gone = self.changes.deleted.iter().map(|path| (path, None));
+        written.chain(gone).map(|(path, content)| Edit { path: path.clone(), content }).collect()
+    }
+
     fn add(&mut self, layout: &Layout, change: &ChangeDir, path: PathBuf) -> Result<(), FileError> {
         let source = change.features().join(&path);
         let Some(new) = file::read_if_there(&source, Limit::TEXT)? else { return Ok(()) };
         let faults = feature::check(&String::from_utf8_lossy(&new));
-        let told = faults.iter().map(|fault| format!("features/{}: {fault}", path.display()));
-        self.problems.extend(told);
+        let errors = faults.iter().filter(|fault| fault.flaw.level() == Level::Error);
+        let told = errors.map(|fault| format!("features/{}: {fault}", path.display()));
+        self.faults.extend(told);
         match self.look_at_target(layout, &path) {
             Target::Problem => return Ok(()),
             Target::File
@@ -176,15 +187,6 @@ fn tombstoned(text: &str, problems: &mut Vec<String>) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Removes the folders that a deletion left empty; one that is not empty refuses by itself.
-fn remove_empty_folders(store: &Path, deleted: &Path) {
-    for folder in deleted.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-        if fs::remove_dir(store.join(folder)).is_err() {
-            return;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ratchet_engine::name::ChangeName;
@@ -244,7 +246,8 @@ mod tests {
         assert_eq!(paths(&promotion.changes.unchanged), ["shop/same.feature"]);
         assert_eq!(paths(&promotion.changes.overwritten), ["shop/other.feature"]);
         assert_eq!(paths(&promotion.changes.deleted), ["old/gone.feature"]);
-        carry_out(&fixture.layout, &promotion).unwrap();
+        let nobody = crate::environment::Environment::new("/", [("HOME", "/")]);
+        super::super::swap::apply(&fixture.layout, &nobody, &promotion.edits()).unwrap();
         let store = fixture.layout.features();
         assert_eq!(fs::read_to_string(store.join("shop/other.feature")).unwrap(), FEATURE);
         assert!(!store.join("old").exists(), "the emptied folder is gone");
@@ -261,7 +264,7 @@ mod tests {
             ("changes/a/features/shop/none.feature", "not a feature"),
             ("changes/a/features/shop/half.feature", "Feature: x\n  Scenario: y\n    Given z\n"),
         ]);
-        let problems = fixture.plan().problems;
+        let problems = fixture.plan().faults;
         assert_eq!(problems.len(), 4, "{problems:?}");
         let half = "features/shop/half.feature: the scenario 'y' has no When (line 2, column 3)";
         assert_eq!(problems[0], half);

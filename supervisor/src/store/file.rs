@@ -330,6 +330,20 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<Created, FileError> {
     Ok(created)
 }
 
+/// As [`create`], for a file that can be made again at any time: nothing waits until it is on the disk.
+pub(crate) fn create_lightly(path: &Path, bytes: &[u8]) -> Result<Created, FileError> {
+    let write = || -> io::Result<Created> {
+        let mut beside = beside(folder_of(path), 0o666)?;
+        beside.write_all(bytes)?;
+        match beside.persist_noclobber(path) {
+            Ok(_) => Ok(Created::Now),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(Created::Before),
+            Err(error) => Err(error.error),
+        }
+    };
+    write().of(path, Doing::Write)
+}
+
 /// Replaces or makes a file that only this user may read; see [`replace`].
 pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     replace_with(path, bytes, 0o600)

@@ -46,6 +46,9 @@ pub struct Inflight {
     /// How it is reached there: a worker's name or a container's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reach: Option<String>,
+    /// The very image it runs in, once it runs in one: its digest, else the engine's number for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// When it was asked for, ISO-8601 in UTC.
     pub started_at: String,
     /// What the step was judged to be, once it was: from then on it is only recorded, whatever the disk shows later.
@@ -151,6 +154,7 @@ impl Inflight {
             journal_count: 0,
             place,
             reach: None,
+            image: None,
             started_at: now.to_string(),
             verdict: None,
             notes: Vec::new(),

@@ -13,6 +13,9 @@ use crate::environment::Environment;
 /// The folder that marks a project's root and holds everything of ratchet's.
 pub const RATCHET_DIR: &str = ".ratchet";
 
+/// The file of links to standards in each capability of the feature store.
+pub const LINKS: &str = ".ratchet.yaml";
+
 pub use ratchet_engine::name::ARCHIVE;
 
 /// Where the journal and the parks of a step live (seed `run-state-locus`; spec `step-and-outcome` 5.5).
@@ -84,6 +87,36 @@ impl Layout {
     #[must_use]
     pub fn standards(&self) -> PathBuf {
         self.ratchet().join("standards")
+    }
+
+    /// Returns `.ratchet/schemas`, the project's own workflows.
+    #[must_use]
+    pub fn schemas(&self) -> PathBuf {
+        self.ratchet().join("schemas")
+    }
+
+    /// Returns `.ratchet/evals`.
+    #[must_use]
+    pub fn evals(&self) -> PathBuf {
+        self.ratchet().join("evals")
+    }
+
+    /// Returns `.ratchet/evals/invariants.yaml`.
+    #[must_use]
+    pub fn invariants(&self) -> PathBuf {
+        self.evals().join("invariants.yaml")
+    }
+
+    /// Returns the project's `.gitignore`.
+    #[must_use]
+    pub fn gitignore(&self) -> PathBuf {
+        self.root.join(".gitignore")
+    }
+
+    /// Returns where the next state of the feature store is built; it is there only while a change is archived.
+    #[must_use]
+    pub fn next_features(&self) -> PathBuf {
+        self.ratchet().join(".next")
     }
 
     /// Returns `.ratchet/changes`.
@@ -227,6 +260,18 @@ impl ChangeDir {
         self.features().join(".deleted")
     }
 
+    /// Returns `README.md`.
+    #[must_use]
+    pub fn readme(&self) -> PathBuf {
+        self.dir.join("README.md")
+    }
+
+    /// Returns the folder of what an implementer may read: copies without what is held back.
+    #[must_use]
+    pub fn apply_context(&self) -> PathBuf {
+        self.dir.join(".apply-context")
+    }
+
     /// Returns the change's `.ratchet.yaml`.
     #[must_use]
     pub fn metadata(&self) -> PathBuf {
@@ -314,6 +359,12 @@ impl RunDir {
 #[must_use]
 pub fn user_config(environment: &Environment) -> Option<PathBuf> {
     Some(environment.config_home()?.join("ratchet/config.json"))
+}
+
+/// Returns the user's own workflows, unless the user has no home.
+#[must_use]
+pub fn user_schemas(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.data_home()?.join("ratchet/schemas"))
 }
 
 /// Returns the socket at which a supervisor of this user is looked for, unless the user has no home.

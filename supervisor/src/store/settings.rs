@@ -1,6 +1,7 @@
 //! The two files that settings come from beside a manifest, and the one command that writes to one of them.
 //! What the settings mean and how they merge is decided in [`ratchet_engine::settings`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ratchet_engine::manifest::Issue;
@@ -20,11 +21,18 @@ use crate::error::with_causes;
 /// The workflow of a project that names none.
 pub const DEFAULT_SCHEMA: &str = "ratchet";
 
+/// The longest `context` that is told, in bytes.
+const LONGEST_CONTEXT: usize = 51_200;
+
 /// What `.ratchet/config.yaml` says.
 #[derive(Debug, Clone)]
 pub struct ProjectConfig {
     /// `schema`, the workflow of new changes.
     pub schema: String,
+    /// `context`, what every artifact's instructions tell about the project.
+    pub context: Option<String>,
+    /// `rules`, what is to be kept to when an artifact is made, by its id.
+    pub rules: BTreeMap<String, Vec<String>>,
     /// `batch`, the project's layer of settings.
     pub batch: Layer,
     /// What was left out, and why; one line each, without secrets.
@@ -40,6 +48,8 @@ pub fn read_project(layout: &Layout) -> Result<ProjectConfig, FileError> {
     let path = project_file(layout);
     let none = ProjectConfig {
         schema: DEFAULT_SCHEMA.to_owned(),
+        context: None,
+        rules: BTreeMap::new(),
         batch: Layer::default(),
         warnings: Vec::new(),
     };
@@ -187,11 +197,56 @@ fn project_config(root: &Node, name: &str) -> ProjectConfig {
         warnings.extend(issues.iter().map(|issue| format!("{name}: {issue}; ignored")));
         layer
     });
+    let context = root.get("context").and_then(|node| {
+        let read = context(node);
+        warnings.extend(read.as_ref().err().map(|why| format!("{name}: context: {why}; ignored")));
+        read.ok()
+    });
+    let rules =
+        root.get("rules").map_or_else(BTreeMap::new, |node| rules(node, name, &mut warnings));
     ProjectConfig {
         schema: schema.unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
+        context,
+        rules,
         batch: batch.unwrap_or_default(),
         warnings,
     }
+}
+
+fn context(node: &Node) -> Result<String, String> {
+    match node.as_text() {
+        Some(text) if text.len() <= LONGEST_CONTEXT => Ok(text.to_owned()),
+        Some(text) => {
+            Err(format!("it has {} bytes; at most {LONGEST_CONTEXT} are told", text.len()))
+        }
+        None => Err("expected a text".to_owned()),
+    }
+}
+
+/// Reads `rules`: lists of texts by artifact. A list that is none is left out, and so is what is no text in one.
+fn rules(node: &Node, name: &str, warnings: &mut Vec<String>) -> BTreeMap<String, Vec<String>> {
+    let Some(members) = node.as_map() else {
+        warnings.push(format!("{name}: rules: expected a map of lists; ignored"));
+        return BTreeMap::new();
+    };
+    let mut rules = BTreeMap::new();
+    for member in members {
+        let Some(items) = member.node.as_list() else {
+            warnings
+                .push(format!("{name}: rules.{}: expected a list of texts; ignored", member.key));
+            continue;
+        };
+        let texts: Vec<&str> = items.iter().filter_map(Node::as_text).collect();
+        if texts.len() < items.len() {
+            warnings.push(format!("{name}: rules.{}: what is no text is ignored", member.key));
+        }
+        let kept: Vec<String> =
+            texts.into_iter().filter(|text| !text.trim().is_empty()).map(str::to_owned).collect();
+        if !kept.is_empty() {
+            rules.insert(member.key.clone(), kept);
+        }
+    }
+    rules
 }
 
 #[cfg(test)]
@@ -240,6 +295,41 @@ mod tests {
             let names: Vec<_> = std::fs::read_dir(layout.ratchet()).unwrap().collect();
             assert_eq!(names.len(), 1, "{names:?}");
         }
+    }
+
+    fn configured(text: &str) -> ProjectConfig {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::new(dir.path());
+        std::fs::create_dir(layout.ratchet()).unwrap();
+        std::fs::write(layout.config_yaml(), text).unwrap();
+        read_project(&layout).unwrap()
+    }
+
+    // C-M19
+    #[test]
+    fn a_bad_field_is_left_out_and_hides_no_other() {
+        let config = configured(
+            "schema: ' '\ncontext: small shop\nrules:\n  plan: [short, '', 3]\n  features: none\n  other: ['']\n",
+        );
+        assert_eq!(config.schema, DEFAULT_SCHEMA);
+        assert_eq!(config.context.as_deref(), Some("small shop"));
+        assert_eq!(config.rules, [("plan".to_owned(), vec!["short".to_owned()])].into());
+        let named = ["schema: ", "rules.plan: ", "rules.features: "];
+        for (warning, part) in config.warnings.iter().zip(named) {
+            assert!(warning.contains(part), "{:?}", config.warnings);
+        }
+        assert_eq!(config.warnings.len(), 3);
+        assert!(configured("rules: 1\ncontext: [a]\n").warnings.len() == 2);
+    }
+
+    // C-M19
+    #[test]
+    fn a_context_may_have_so_many_bytes() {
+        let fits = "ä".repeat(LONGEST_CONTEXT / 2);
+        assert_eq!(configured(&format!("context: {fits}\n")).context.as_ref(), Some(&fits));
+        let config = configured(&format!("context: {fits}x\n"));
+        assert_eq!(config.context, None);
+        assert!(config.warnings[0].contains("51201 bytes"), "{:?}", config.warnings);
     }
 
     #[test]

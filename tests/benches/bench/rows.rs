@@ -1,6 +1,8 @@
 //! What is measured: one function a row.
 
+mod containers;
 mod flood;
+mod plain;
 mod supervisor;
 
 use std::fs;
@@ -25,7 +27,7 @@ pub(crate) struct Row {
 }
 
 /// The table.
-pub(crate) const ROWS: [Row; 16] = [
+pub(crate) const ROWS: [Row; 23] = [
     Row { name: "status, 3 changes", measure: |world| status(world, 3, 0, 5, 12.0) },
     Row {
         name: "status, 1,000 changes",
@@ -39,11 +41,18 @@ pub(crate) const ROWS: [Row; 16] = [
         name: "status, both",
         measure: |world| status(world, 1_000, 100_000, 150, f64::INFINITY),
     },
+    Row { name: "version", measure: plain::version },
+    Row { name: "init", measure: plain::init },
+    Row { name: "validate, 1,000 changes", measure: plain::validate },
     Row { name: "apply", measure: apply },
     Row { name: "flood", measure: flood::plain },
     Row { name: "flood of events", measure: flood::events },
     Row { name: "latency", measure: latency },
     Row { name: "stop", measure: stop },
+    Row { name: "containers, first byte", measure: containers::first_byte },
+    Row { name: "containers, throughput", measure: containers::throughput },
+    Row { name: "containers, cancel", measure: containers::cancel },
+    Row { name: "containers, fifty", measure: containers::fifty },
     Row { name: "supervisor, idle", measure: supervisor::idle },
     Row { name: "supervisor, a call", measure: supervisor::calls },
     Row { name: "supervisor, 10,000 batches", measure: supervisor::crowd::batches },

@@ -263,5 +263,5 @@ fn a_report_that_has_to_wait_says_for_whom_and_is_recorded_when_it_can_be() {
     });
     drop(held);
     report.wait().assert_code(0);
-    assert_eq!(env.journaled("shop", "add-api", "status").len(), 1);
+    assert_eq!(env.journaled("shop", "add-api", "progress").len(), 1);
 }

@@ -1,12 +1,27 @@
-//! `docs/behaviours.md` against the sources: each row is held by a test that names it (`// B-H14` directly above the
-//! test), or says why not; each name in a source is a row.
+//! The pages of behaviours against the sources: each row is held by a test that names it (`// B-H14` directly above the
+//! test, `// C-K03` for the page of the plain commands), or says why not; each name in a source is a row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::{Source, assert_none, sources, workspace};
 
-const PAGE: &str = "docs/behaviours.md";
+/// A page, and the letter before its rows in the sources.
+struct Page {
+    path: &'static str,
+    letter: char,
+}
+
+const PAGES: [Page; 2] = [
+    Page { path: "docs/behaviours.md", letter: 'B' },
+    Page { path: "docs/behaviours-cli.md", letter: 'C' },
+];
+
+impl Page {
+    fn text(&self) -> String {
+        fs::read_to_string(workspace().join(self.path)).expect("the page is there")
+    }
+}
 
 /// A row: `| H14 | what it does | where it is held |`.
 struct Row<'a> {
@@ -32,16 +47,16 @@ fn is_id(word: &str) -> bool {
 }
 
 /// Row ids to the tests that name them, `file: test`.
-fn held_by(sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
+fn held_by(sources: &[Source], letter: char) -> BTreeMap<String, BTreeSet<String>> {
     let mut held: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in
         sources.iter().filter(|source| source.path != "tests/it/house_rules/behaviours.rs")
     {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
         for (at, line) in lines.iter().enumerate() {
-            let Some(ids) = line.strip_prefix("// B-") else { continue };
+            let Some(ids) = line.strip_prefix(&format!("// {letter}-")) else { continue };
             let test = lines[at..].iter().find_map(|line| test_name(line)).unwrap_or("?");
-            for id in ids.split(" B-").filter(|id| is_id(id)) {
+            for id in ids.split(&format!(" {letter}-")).filter(|id| is_id(id)) {
                 held.entry(id.to_owned()).or_default().insert(format!("`{}` {test}", source.path));
             }
         }
@@ -80,38 +95,43 @@ fn blessed(page: &str, held: &BTreeMap<String, BTreeSet<String>>) -> String {
 }
 
 #[test]
-fn the_page_of_behaviours_names_the_tests_that_hold_them() {
-    let path = workspace().join(PAGE);
-    let page = fs::read_to_string(&path).expect("docs/behaviours.md is there");
-    let expected = blessed(&page, &held_by(&sources()));
-    if std::env::var_os("RATCHET_BLESS").is_some() {
-        fs::write(&path, &expected).expect("the page can be written");
+fn the_pages_of_behaviours_name_the_tests_that_hold_them() {
+    let sources = sources();
+    for page in PAGES {
+        let expected = blessed(&page.text(), &held_by(&sources, page.letter));
+        if std::env::var_os("RATCHET_BLESS").is_some() {
+            fs::write(workspace().join(page.path), &expected).expect("the page can be written");
+        }
+        assert!(
+            page.text() == expected,
+            "{} is not what the sources say; run this test with RATCHET_BLESS=1",
+            page.path
+        );
     }
-    let page = fs::read_to_string(&path).expect("docs/behaviours.md is there");
-    assert!(
-        page == expected,
-        "{PAGE} is not what the sources say; run this test with RATCHET_BLESS=1"
-    );
 }
 
 #[test]
 fn every_behaviour_has_a_test_or_a_reason() {
-    let page = fs::read_to_string(workspace().join(PAGE)).expect("docs/behaviours.md is there");
-    let held = held_by(&sources());
-    let bare = rows(&page)
-        .filter(|row| !held.contains_key(row.id) && !is_reason(row.held))
-        .map(|row| format!("{}: {}", row.id, row.what));
-    assert_none(bare, "no test names these, and no reason is given");
+    let sources = sources();
+    for page in PAGES {
+        let (text, held) = (page.text(), held_by(&sources, page.letter));
+        let bare = rows(&text)
+            .filter(|row| !held.contains_key(row.id) && !is_reason(row.held))
+            .map(|row| format!("{}: {}", row.id, row.what));
+        assert_none(bare, "no test names these, and no reason is given");
+    }
 }
 
 #[test]
-fn every_behaviour_that_a_test_names_is_on_the_page() {
-    let page = fs::read_to_string(workspace().join(PAGE)).expect("docs/behaviours.md is there");
-    let known: BTreeSet<&str> = rows(&page).map(|row| row.id).collect();
-    let held = held_by(&sources());
-    let unknown = held
-        .iter()
-        .filter(|(id, _)| !known.contains(id.as_str()))
-        .map(|(id, tests)| format!("{id} in {}", cell(tests)));
-    assert_none(unknown, "no such row");
+fn every_behaviour_that_a_test_names_is_on_its_page() {
+    let sources = sources();
+    for page in PAGES {
+        let (text, held) = (page.text(), held_by(&sources, page.letter));
+        let known: BTreeSet<&str> = rows(&text).map(|row| row.id).collect();
+        let unknown = held
+            .iter()
+            .filter(|(id, _)| !known.contains(id.as_str()))
+            .map(|(id, tests)| format!("{id} in {}", cell(tests)));
+        assert_none(unknown, "no such row");
+    }
 }

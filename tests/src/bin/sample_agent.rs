@@ -17,6 +17,11 @@ use serde_json::{Value, json};
 const KNOWLEDGE_VAR: &str = "RATCHET_SAMPLE_KNOWLEDGE";
 
 fn main() -> ExitCode {
+    // How an image is tried before anything is spent.
+    if std::env::args().nth(1).as_deref() == Some("--version") {
+        let _stdout_may_be_closed = writeln!(io::stdout(), "{}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
     let voice = if std::env::args().any(|word| word == "stream-json") {
         Voice::Events
     } else {

@@ -13,7 +13,7 @@ use crate::render::page::Tone;
 use crate::ui::Ui;
 
 /// Asks for a posture and keeps it, unless one is known or nobody is there.
-pub(super) fn ask_for_posture(project: &Project, format: Format, ui: Ui) {
+pub(in crate::commands) fn ask_for_posture(project: &Project, format: Format, ui: Ui) {
     let nobody = format == Format::Json || !ask::is_somebody_there(project.environment());
     if nobody || project.has_permissions().unwrap_or(true) {
         return;

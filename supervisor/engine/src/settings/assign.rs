@@ -7,7 +7,8 @@ use secrecy::SecretString;
 use thiserror::Error;
 
 use super::{
-    AgentChoice, AgentSpec, GateMode, Key, Locus, PrGrouping, ProofPolicy, Settings, Strategy, Word,
+    AgentChoice, AgentSandbox, AgentSpec, GateMode, Key, Locus, PrGrouping, ProofPolicy,
+    PullPolicy, Settings, Strategy, Word, docker,
 };
 use crate::transition::StepKind;
 use crate::yaml;
@@ -120,7 +121,11 @@ pub fn check_assignment(key: &str, value: &str) -> Result<Assignment, SetError> 
         Key::PrGrouping => one_of::<PrGrouping>(key, value),
         Key::Agent => agent(value),
         Key::Image => filled(key, value, "the container image reference"),
-        Key::DockerUser | Key::DockerMemory | Key::Network => filled(key, value, "it"),
+        Key::DockerUser => formed(key, value, docker::parse_user, docker::USER_FORM),
+        Key::DockerMemory => formed(key, value, docker::parse_memory, docker::MEMORY_FORM),
+        Key::Network => filled(key, value, "it"),
+        Key::DockerPull => one_of::<PullPolicy>(key, value),
+        Key::DockerAgentSandbox => one_of::<AgentSandbox>(key, value),
         Key::Host => filled(key, value, "the remote host"),
         Key::AuthToken => filled(key, value, "the token")
             .map(|_| Assigned::Secret(SecretString::from(value.to_owned()))),
@@ -133,7 +138,7 @@ pub fn check_assignment(key: &str, value: &str) -> Result<Assignment, SetError> 
         | Key::ProofTimeoutMs
         | Key::BudgetTokens => integer(key, value),
         Key::DockerCpus | Key::BudgetUsd => number(key, value),
-        Key::Insecure => boolean(key, value),
+        Key::Insecure | Key::DockerReadOnly => boolean(key, value),
         // Not settable, see above.
         Key::Permissions | Key::Agents | Key::RequireOverrideFlag => {
             Err(SetError::UnknownKey { key: key.as_str().to_owned() })
@@ -200,6 +205,19 @@ fn filled(key: Key, value: &str, what: &str) -> Result<Assigned, SetError> {
         return Err(invalid(key, format!("{what} must not be empty.")));
     }
     Ok(Assigned::Text(value.to_owned()))
+}
+
+fn formed<T>(
+    key: Key,
+    value: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    form: &str,
+) -> Result<Assigned, SetError> {
+    let text = filled(key, value, "it")?;
+    match parse(value) {
+        Some(_) => Ok(text),
+        None => Err(invalid(key, format!("{form} (got '{value}')."))),
+    }
 }
 
 fn integer(key: Key, value: &str) -> Result<Assigned, SetError> {

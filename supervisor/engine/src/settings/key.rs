@@ -19,6 +19,9 @@ pub enum Key {
     DockerPidsLimit,
     DockerCpus,
     Network,
+    DockerReadOnly,
+    DockerPull,
+    DockerAgentSandbox,
     Host,
     Port,
     AuthToken,
@@ -37,7 +40,7 @@ pub enum Key {
 
 impl Key {
     /// Every setting, in the order in which people are told.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 29] = [
         Self::Gate,
         Self::Strategy,
         Self::ProofOfWork,
@@ -50,6 +53,9 @@ impl Key {
         Self::DockerPidsLimit,
         Self::DockerCpus,
         Self::Network,
+        Self::DockerReadOnly,
+        Self::DockerPull,
+        Self::DockerAgentSandbox,
         Self::Host,
         Self::Port,
         Self::AuthToken,
@@ -82,6 +88,9 @@ impl Key {
             Self::DockerPidsLimit => "dockerPidsLimit",
             Self::DockerCpus => "dockerCpus",
             Self::Network => "network",
+            Self::DockerReadOnly => "dockerReadOnly",
+            Self::DockerPull => "dockerPull",
+            Self::DockerAgentSandbox => "dockerAgentSandbox",
             Self::Host => "host",
             Self::Port => "port",
             Self::AuthToken => "authToken",
@@ -109,7 +118,7 @@ impl Key {
     /// decompose; it must not choose which binary runs, nor open a door that the project has shut.
     #[must_use]
     pub fn is_project_only(self) -> bool {
-        matches!(self, Self::Agents | Self::RequireOverrideFlag)
+        matches!(self, Self::Agents | Self::RequireOverrideFlag | Self::DockerAgentSandbox)
     }
 
     /// Says whether `batch config --set` takes it. The others are maps, or not for everyday use.

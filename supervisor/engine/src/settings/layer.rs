@@ -2,7 +2,7 @@
 
 use secrecy::SecretString;
 
-use super::{AgentChoice, AgentOverride, Key, Layer};
+use super::{AgentChoice, AgentOverride, Key, Layer, docker};
 use crate::name::AgentName;
 use crate::permission::PermissionsLayer;
 use crate::usage::Usd;
@@ -56,11 +56,20 @@ impl Layer {
             Key::PrGrouping => self.pr_grouping = reader.word(trail, node),
             Key::Agent => self.agent = AgentChoice::read(reader, trail, node),
             Key::Image => self.image = text(reader),
-            Key::DockerUser => self.docker_user = text(reader),
-            Key::DockerMemory => self.docker_memory = text(reader),
+            Key::DockerUser => {
+                self.docker_user =
+                    formed(reader, trail, node, docker::parse_user, docker::USER_FORM);
+            }
+            Key::DockerMemory => {
+                self.docker_memory =
+                    formed(reader, trail, node, docker::parse_memory, docker::MEMORY_FORM);
+            }
             Key::DockerPidsLimit => self.docker_pids_limit = reader.positive_integer(trail, node),
             Key::DockerCpus => self.docker_cpus = reader.positive_number(trail, node),
             Key::Network => self.network = text(reader),
+            Key::DockerReadOnly => self.docker_read_only = reader.boolean(trail, node),
+            Key::DockerPull => self.docker_pull = reader.word(trail, node),
+            Key::DockerAgentSandbox => self.docker_agent_sandbox = reader.word(trail, node),
             Key::Host => self.host = text(reader),
             Key::Port => self.port = reader.number(trail, node),
             Key::AuthToken => {
@@ -89,6 +98,22 @@ impl Layer {
             Key::RequireOverrideFlag => self.require_override_flag = reader.boolean(trail, node),
         }
     }
+}
+
+/// Reads a text of a certain form.
+fn formed<T>(
+    reader: &mut Reader,
+    trail: &Trail<'_>,
+    node: &Node,
+    parse: impl Fn(&str) -> Option<T>,
+    form: &str,
+) -> Option<String> {
+    let text = reader.text(trail, node)?;
+    if parse(text).is_none() {
+        reader.refuse(trail, node, form);
+        return None;
+    }
+    Some(text.to_owned())
 }
 
 fn known_in_manifest() -> String {

@@ -50,6 +50,15 @@ pub fn resolve(
         docker_pids_limit: cascade.nearest(Key::DockerPidsLimit, |layer| &layer.docker_pids_limit),
         docker_cpus: cascade.nearest(Key::DockerCpus, |layer| &layer.docker_cpus),
         network: cascade.nearest(Key::Network, |layer| &layer.network),
+        docker_read_only: cascade
+            .nearest(Key::DockerReadOnly, |layer| &layer.docker_read_only)
+            .unwrap_or_default(),
+        docker_pull: cascade
+            .nearest(Key::DockerPull, |layer| &layer.docker_pull)
+            .unwrap_or_default(),
+        docker_agent_sandbox: cascade
+            .nearest(Key::DockerAgentSandbox, |layer| &layer.docker_agent_sandbox)
+            .unwrap_or_default(),
         host: cascade.nearest(Key::Host, |layer| &layer.host),
         port: cascade.nearest(Key::Port, |layer| &layer.port),
         auth_token: cascade.nearest(Key::AuthToken, |layer| &layer.auth_token),

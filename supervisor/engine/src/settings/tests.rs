@@ -81,7 +81,7 @@ fn the_manifest_wins_over_the_project_key_by_key() {
 fn every_key_can_be_read_and_shown() {
     let text = "{gate: voluntary, strategy: feature, proofOfWork: warn, locus: docker, prGrouping: per-phase, agent: \
                 claude, image: i, dockerUser: '1000:1000', dockerMemory: 4g, dockerPidsLimit: 9, dockerCpus: 1.5, \
-                network: none, host: h, port: 8443, authToken: s3cret, insecure: true, agentTimeoutMs: 1, \
+                network: none, dockerReadOnly: true, dockerPull: always, dockerAgentSandbox: container, host: h, port: 8443, authToken: s3cret, insecure: true, agentTimeoutMs: 1, \
                 agentStartTimeoutMs: 2, agentIdleTimeoutMs: 3, agentOutputLimitBytes: 4, proofTimeoutMs: 5, budgetUsd: 2.5, budgetTokens: 7, \
                 permissions: {}, agents: {claude: {command: c, args: [--token, abc], env: {KEY: s3cret}}}, \
                 requireOverrideFlag: true}";
@@ -196,6 +196,8 @@ fn the_walls_of_each_locus_are_named() {
         "pids 512",
         "network bridge",
         "writable",
+        "no capabilities",
+        "no new privileges",
     ] {
         assert!(docker.contains(word), "{docker}");
     }
@@ -205,6 +207,13 @@ fn the_walls_of_each_locus_are_named() {
     );
     for word in ["uid 1:2", "memory 8g", "pids 7", "network none", "cpus 1.5"] {
         assert!(docker.contains(word), "{docker}");
+    }
+    for word in ["read-only root", "full access"] {
+        assert!(!docker.contains(word), "{docker}");
+        assert!(
+            of("{locus: docker, dockerReadOnly: true, dockerAgentSandbox: container}")
+                .contains(word)
+        );
     }
     assert!(of("{locus: remote}").contains("not enforced by ratchet"));
 }
@@ -338,6 +347,18 @@ fn what_cannot_be_set_is_told_what_can() {
         "Invalid value for 'dockerCpus': it must be a positive number (got '0').",
     );
     refused(
+        "dockerMemory=2t",
+        "Invalid value for 'dockerMemory': it must be a number with b, k, m or g, at least 6m, such as 2g (got '2t').",
+    );
+    refused(
+        "dockerUser=root",
+        "Invalid value for 'dockerUser': it must be uid or uid:gid in numbers, such as 1000:1000 (got 'root').",
+    );
+    refused(
+        "dockerPull=often",
+        "Invalid value 'often' for 'dockerPull'. Allowed values: missing, always, never",
+    );
+    refused(
         "image=  ",
         "Invalid value for 'image': the container image reference must not be empty.",
     );
@@ -417,4 +438,14 @@ fn flags_of_a_standalone_verb_pass_the_same_check() {
     );
     let error = flags(None, Some("moon"), Some("")).unwrap_err().to_string();
     assert_eq!(error, "Invalid value 'moon' for 'locus'. Allowed values: local, docker, remote");
+}
+
+#[test]
+fn a_manifest_cannot_take_an_agents_own_sandbox_away() {
+    let manifest = "name: b\nsettings: {dockerAgentSandbox: container}\nphases: []\n";
+    let error = crate::manifest::parse(manifest).unwrap_err().to_string();
+    assert!(
+        error.contains("dockerAgentSandbox") && error.contains(".ratchet/config.yaml"),
+        "{error}"
+    );
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{AgentChoice, AgentOverride, Key, Locus, Scope, Settings, Word};
+use super::{AgentChoice, AgentOverride, AgentSandbox, Key, Locus, Scope, Settings, Word};
 use crate::permission::{Permissions, redact_tokens};
 
 /// What stands for a secret.
@@ -38,6 +38,11 @@ impl Settings {
             Key::DockerPidsLimit => self.docker_pids_limit.map(Value::from),
             Key::DockerCpus => self.docker_cpus.map(shown_number),
             Key::Network => self.network.as_deref().map(Value::from),
+            Key::DockerReadOnly => self.docker_read_only.then(|| true.into()),
+            Key::DockerPull => Some(self.docker_pull.as_str().into())
+                .filter(|_| self.source(key) != Scope::Default),
+            Key::DockerAgentSandbox => Some(self.docker_agent_sandbox.as_str().into())
+                .filter(|_| self.source(key) != Scope::Default),
             Key::Host => self.host.as_deref().map(Value::from),
             Key::Port => self.port.map(shown_number),
             Key::AuthToken => self.auth_token.as_ref().map(|_| MASK.into()),
@@ -96,9 +101,14 @@ impl Settings {
         let pids = self.docker_pids_limit.unwrap_or(super::DEFAULT_DOCKER_PIDS);
         let network = self.network.as_deref().unwrap_or(super::DEFAULT_NETWORK);
         let cpus = self.docker_cpus.map(|cpus| format!(", cpus {cpus}")).unwrap_or_default();
+        let root = if self.docker_read_only { ", read-only root" } else { "" };
+        let agent = match self.docker_agent_sandbox {
+            AgentSandbox::Own => "",
+            AgentSandbox::Container => "; the agent has full access inside",
+        };
         format!(
-            "container isolation: uid {user}, memory {memory}, pids {pids}, network {network}{cpus}; the repository \
-             mount is writable by design"
+            "container isolation: uid {user}, memory {memory}, pids {pids}, network {network}{cpus}{root}, no \
+             capabilities, no new privileges, default seccomp{agent}; the repository mount is writable by design"
         )
     }
 }

@@ -108,9 +108,9 @@ fn an_unsafe_feature_keeps_its_change_where_it_is() {
     site.put("changes/a/plan.md", "");
     site.put("changes/a/features/.deleted", "../../config.yaml\n");
     site.put("config.yaml", "schema: x\n");
-    let error = site.project.archive_change(&change("a")).unwrap_err();
+    let error = site.project.archive_change(&change("a"), Archiving::default()).unwrap_err();
     assert_eq!(error.code(), "change-not-archivable");
     assert!(site.exists("changes/a/plan.md") && site.exists("config.yaml"));
-    let error = site.project.archive_change(&change("none")).unwrap_err();
+    let error = site.project.archive_change(&change("none"), Archiving::default()).unwrap_err();
     assert!(matches!(error, Error::ChangeNotFound { .. }));
 }
