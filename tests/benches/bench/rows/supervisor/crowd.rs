@@ -192,7 +192,12 @@ fn held_by(supervisor: i32) -> Result<Held> {
 pub(super) fn until_all_run(supervisor: i32) -> Result<Vec<i32>> {
     let mut shims = Vec::new();
     let all = wait::within(Duration::from_secs(LINES.into()), || {
+        // Looking costs, too.
+        pause(Duration::from_millis(100));
         shims = children(supervisor).unwrap_or_default();
+        if shims.len() < STEPS {
+            return false;
+        }
         let running = shims.iter().filter(|shim| children(**shim).is_ok_and(|of| !of.is_empty()));
         running.count() == STEPS
     });
