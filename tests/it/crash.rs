@@ -194,7 +194,7 @@ fn a_killed_standalone_step_is_taken_up_by_its_next_verb() {
         Action::complete("did it"),
     ]);
     let agent = env.agent(&script);
-    let first = env.ratchet(["apply", "cart"]).agent(&agent).start();
+    let first = env.ratchet(["apply", "cart"]).embedded().agent(&agent).start();
     wait::until_exists(&env.path("agent-is-here"));
     first.signal(Signal::KILL);
     first.wait();
@@ -208,7 +208,7 @@ fn a_killed_standalone_step_is_taken_up_by_its_next_verb() {
 fn what_died_between_its_intent_and_its_start_keeps_nobody_waiting_and_never_starts() {
     let env = shop();
     let agent = env.agent(&Script::honest());
-    env.ratchet(["batch", "apply"]).agent(&agent).var(CRASH_VAR, "intend").run();
+    env.ratchet(["batch", "apply"]).embedded().agent(&agent).var(CRASH_VAR, "intend").run();
     env.ratchet(["batch", "cancel"]).ok().says("No step");
     env.ratchet(["batch", "attach"]).refused();
     assert_eq!(crate::status(&env)["running"], Value::Null);
