@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::error::Error;
 
+use ratchet_supervisor::error::causes;
+
 use crate::render::page::{Page, Tone};
 
 /// A failure, ready to be told.
@@ -41,14 +43,9 @@ impl Failure {
     }
 
     /// Makes a failure from an error and its causes.
-    pub(crate) fn from_error(error: &dyn Error) -> Self {
-        let mut failure = Self::new(error.to_string());
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            failure.why.push(error.to_string());
-            cause = error.source();
-        }
-        failure
+    pub(crate) fn from_error(error: &(dyn Error + 'static)) -> Self {
+        causes(error)
+            .fold(Self::new(error.to_string()), |failure, cause| failure.because(cause.to_string()))
     }
 
     /// Says what failed and why, in one line.

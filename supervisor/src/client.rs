@@ -24,8 +24,11 @@ use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Request, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 
 use self::place::{Place, PlaceError, Wanted};
+use crate::error::{causes, io_kind};
 use crate::event::{EventSink, StepEvent};
 use crate::grpc::convert::request::{Halting, Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
@@ -163,9 +166,9 @@ impl Client {
         let channel = endpoint.connect().await.map_err(unreachable)?;
         let connection = InterceptedService::new(channel, Mark { token });
         let service = SupervisorServiceClient::new(connection.clone());
-        let mut client = Self { service, connection: Box::new(connection), same_machine };
-        match tokio::time::timeout(PATIENCE, client.info()).await {
-            Ok(answered) => answered.map(|_| client),
+        let client = Self { service, connection: Box::new(connection), same_machine };
+        match tokio::time::timeout(PATIENCE, client.greet()).await {
+            Ok(answered) => answered.map(|()| client),
             Err(_) => Err(ClientError::Silent { place: name }),
         }
     }
@@ -250,11 +253,20 @@ impl Client {
         Ok(Some(Stopped { spawn, key: StepKey::from_text(&running.key) }))
     }
 
+    /// Has a first word said: the shortest answer that passes the same door as every call.
+    async fn greet(&self) -> Result<(), ClientError> {
+        self.health().check(whole()).await.map(drop).map_err(refused)
+    }
+
+    fn health(&self) -> HealthClient<Marked> {
+        HealthClient::new(Marked::clone(&self.connection))
+    }
+
     /// Asks what answers there.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn info(&mut self) -> Result<wire::InfoResponse, ClientError> {
+    async fn info(&mut self) -> Result<wire::InfoResponse, ClientError> {
         Ok(self.service.info(wire::InfoRequest {}).await.map_err(refused)?.into_inner())
     }
 
@@ -269,15 +281,7 @@ impl ClientError {
     #[must_use]
     pub fn is_nobody(&self) -> bool {
         let Self::Unreachable { source, .. } = self else { return false };
-        let mut cause = std::error::Error::source(source);
-        while let Some(error) = cause {
-            if let Some(error) = error.downcast_ref::<io::Error>() {
-                let kind = error.kind();
-                return matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
-            }
-            cause = error.source();
-        }
-        false
+        matches!(io_kind(source), Some(io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused))
     }
 
     /// Returns a name that never changes: the page in `docs/errors/`.
@@ -316,7 +320,7 @@ impl ClientError {
     /// Lists why, the nearest cause first, as far as it helps a person.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
-        let chain = std::iter::successors(std::error::Error::source(self), |error| error.source());
+        let chain = causes(self);
         match self {
             Self::Refused(detail) => detail.causes.clone(),
             // What lies between is how the layers of the transport call it.
@@ -328,6 +332,11 @@ impl ClientError {
             }
         }
     }
+}
+
+/// Asks for the health of the whole process.
+fn whole() -> HealthCheckRequest {
+    HealthCheckRequest { service: String::new() }
 }
 
 /// Tells an event; a listener that went away changes nothing.

@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::descriptors;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::grpc::listen::{ListenError, Listener, Socket, Tls, raise_open_files, serve};
+use crate::grpc::listen::{ListenError, Listener, Socket, Tls, serve};
 use crate::grpc::service::{Ending, Service};
 use crate::house::Options;
 
@@ -72,7 +72,6 @@ pub enum DaemonError {
 /// [`DaemonError`], before any call is answered.
 pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     let mut signals = Signals::take()?;
-    descriptors::raise();
     let systemd = Systemd::of(&options.environment);
     let on_signal = options.on_signal;
     let running = start(options).await?;
@@ -134,7 +133,7 @@ pub struct Running {
 /// [`DaemonError`].
 pub async fn start(options: DaemonOptions) -> Result<Running, DaemonError> {
     let DaemonOptions { supervisor, environment, socket: path, group, tcp, .. } = options;
-    raise_open_files();
+    descriptors::raise();
     let group = group.map(Gid::from_raw);
     let registry = Arc::new(Registry::open(&environment)?);
     let mut names = Vec::new();

@@ -385,15 +385,20 @@ impl Error {
 }
 
 /// Gives an error with its causes, for places that keep text.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
+pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    causes(error).fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// Lists what an error comes from, the nearest cause first.
+pub fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(error.source(), |cause| cause.source())
+}
+
+/// Finds what the operating system says below an error, if it is that which it comes from.
+pub(crate) fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<std::io::ErrorKind> {
+    causes(error).find_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()))
 }
 
 fn file_code(error: &FileError) -> &'static str {

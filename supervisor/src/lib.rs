@@ -21,6 +21,7 @@ mod actor;
 mod descriptors;
 mod door;
 pub mod grpc;
+mod hex;
 mod house;
 mod lossy;
 mod news;

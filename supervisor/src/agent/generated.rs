@@ -3,6 +3,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::hex;
+
 /// The version that writes.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -24,7 +26,7 @@ pub fn is_untouched(text: &str) -> bool {
 
 /// Half of the hash is enough to notice an edit.
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 #[cfg(test)]

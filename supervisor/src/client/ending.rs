@@ -10,12 +10,11 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::net::UnixStream;
 use tonic::Streaming;
-use tonic_health::pb::health_client::HealthClient;
-use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+use tonic_health::pb::HealthCheckResponse;
 
 use super::about::steps;
 use super::place::Place;
-use super::{Client, ClientError, refused};
+use super::{Client, ClientError, refused, whole};
 use crate::actor::board::StepOf;
 use crate::grpc::service::Ending;
 
@@ -60,9 +59,7 @@ impl Client {
     }
 
     async fn listen(&self) -> Result<Streaming<HealthCheckResponse>, ClientError> {
-        let mut health = HealthClient::new((*self.connection).clone());
-        let whole = HealthCheckRequest { service: String::new() };
-        Ok(health.watch(whole).await.map_err(refused)?.into_inner())
+        Ok(self.health().watch(whole()).await.map_err(refused)?.into_inner())
     }
 }
 

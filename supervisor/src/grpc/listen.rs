@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_proto::supervisor::v1::supervisor_service_server::SupervisorServiceServer;
-use rustix::process::{Gid, Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Gid, Resource, getrlimit};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener};
@@ -38,10 +38,6 @@ const OURS: usize = 4096;
 
 /// How many over the network, where anybody may come as far as the door.
 const STRANGERS: usize = 512;
-
-/// The open files that are asked for: more than all connections and steps need. Not all that one may have, because whatever
-/// is started inherits it, and some programs close every number up to there.
-const OPEN_FILES: u64 = 65_536;
 
 /// A way in.
 #[derive(Debug)]
@@ -187,18 +183,6 @@ pub(crate) async fn serve(
         }
     }
     .map_err(ListenError::Broken)
-}
-
-/// Raises the number of files that this process may have open, as far as it may.
-pub(crate) fn raise_open_files() {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = maximum.map_or(OPEN_FILES, |maximum| maximum.min(OPEN_FILES));
-    if current.is_none_or(|current| current >= wanted) {
-        return;
-    }
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
-        tracing::warn!(%error, wanted, "the number of open files cannot be raised");
-    }
 }
 
 /// Leaves half of the files that may be open to the work itself.

@@ -6,23 +6,17 @@ use ratchet_proto::supervisor::v1::ErrorDetail;
 use tonic::{Code, Status};
 
 use super::convert::Malformed;
-use crate::error::Error;
+use crate::error::{Error, causes};
 use crate::store::file::FileError;
 use crate::store::inflight::InflightError;
 use crate::store::lock::LockError;
 
 /// Describes an error.
 pub(super) fn detail(error: &Error) -> ErrorDetail {
-    let mut causes = Vec::new();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        causes.push(cause.to_string());
-        source = cause.source();
-    }
     ErrorDetail {
         code: error.code().to_owned(),
         message: error.to_string(),
-        causes,
+        causes: causes(error).map(ToString::to_string).collect(),
         help: error.help(),
     }
 }

@@ -110,12 +110,7 @@ impl Project {
     pub fn running_in(&self, home: &RunHome) -> Result<Option<(Inflight, SpawnDir)>, Error> {
         let run = self.layout().run(home);
         let Some(inflight) = Inflight::read(&run)? else { return Ok(None) };
-        let dir = match open(&inflight.place.spawns, inflight.spawn.as_str()) {
-            Ok(dir) => dir,
-            // Somebody removed it; the next apply says so.
-            Err(SpawnsError::NoOutput(DirectoryError::NotFound { .. })) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(dir) = dir_of(&inflight)? else { return Ok(None) };
         let standing = probe(&dir).map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
         let runs = match standing {
             Standing::Running(_) => true,
@@ -173,11 +168,7 @@ impl Project {
         if is_held(self.layout(), home) {
             return Ok(());
         }
-        let dir = match open(&inflight.place.spawns, inflight.spawn.as_str()) {
-            Ok(dir) => dir,
-            Err(SpawnsError::NoOutput(DirectoryError::NotFound { .. })) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(dir) = dir_of(&inflight)? else { return Ok(()) };
         let _whoever_comes_next_looks = ratchet_spawn::abandon(&dir)
             .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
         Ok(())
@@ -241,6 +232,14 @@ impl Project {
             kind: entry.kind_text.into_owned(),
             message: entry.message.into_owned(),
         }
+    }
+}
+
+/// Opens the folder of an intended spawn; `None` if somebody removed it: the next apply says so.
+fn dir_of(inflight: &Inflight) -> Result<Option<SpawnDir>, SpawnsError> {
+    match open(&inflight.place.spawns, inflight.spawn.as_str()) {
+        Err(SpawnsError::NoOutput(DirectoryError::NotFound { .. })) => Ok(None),
+        opened => opened.map(Some),
     }
 }
 

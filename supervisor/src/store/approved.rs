@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::file;
 use super::layout::{ChangeDir, Layout, RATCHET_DIR};
+use crate::hex::hex;
 
 /// How much content is read for one hash, in bytes; what fits is taken in the order of the paths.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
@@ -87,8 +88,7 @@ impl Tree<'_> {
         for (path, seen) in &paths {
             self.add(&mut hash, path, seen);
         }
-        let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("sha256:{hex}")
+        format!("sha256:{}", hex(&hash.finalize()))
     }
 
     /// Adds one file or link; every part has its length before it, so that no two trees read alike.

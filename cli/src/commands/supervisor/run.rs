@@ -37,7 +37,7 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let ended = runtime.block_on(daemon::run(options));
     // What still reads a file has nobody left to read it for.
     runtime.shutdown_background();
-    ended.map_err(|error| refused(&error))?;
+    ended.map_err(refused)?;
     Ok(Exit::Success)
 }
 
@@ -85,7 +85,7 @@ pub(super) fn drain(timeout: Option<Duration>) -> Ending {
 
 /// Two for each processor: an agent mostly waits for its model.
 fn usual_capacity() -> NonZeroUsize {
-    let two_each = |processors: NonZeroUsize| processors.saturating_mul(LEAST_CAPACITY.min(TWO));
+    let two_each = |processors: NonZeroUsize| processors.saturating_mul(TWO);
     std::thread::available_parallelism().map_or(LEAST_CAPACITY, two_each).max(LEAST_CAPACITY)
 }
 
@@ -95,13 +95,10 @@ fn unfit(error: &files::SetupError) -> Failure {
     Failure::from_error(error).help(error.help()).code("bad-setup")
 }
 
-fn refused(error: &DaemonError) -> Failure {
-    let failure = Failure::from_error(error);
+fn refused(error: DaemonError) -> Failure {
+    let failure = Failure::from_error(&error);
     match error {
-        DaemonError::Own(error) => match error.help() {
-            Some(help) => failure.help(help).code(error.code()),
-            None => failure.code(error.code()),
-        },
+        DaemonError::Own(error) => failed(error),
         DaemonError::Listen(ListenError::AlreadyThere { .. }) => failure
             .help("ask it with 'ratchet supervisor status', end it with 'ratchet supervisor stop', or listen elsewhere with '--socket PATH'")
             .code("supervisor-running"),

@@ -2,7 +2,6 @@
 //! client. Nothing is decided here.
 
 use std::collections::HashMap;
-use std::error::Error as _;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,6 +21,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use super::endpoint::{self, Endpoint};
 use super::error::DockerError;
 use crate::environment::Environment;
+use crate::error::io_kind;
 
 pub(super) use bollard::auth::DockerCredentials as Credentials;
 
@@ -393,17 +393,6 @@ fn explained(doing: &'static str, error: Refusal, endpoint: &Endpoint) -> Docker
             _ => DockerError::Refused { doing, why },
         },
     }
-}
-
-fn io_kind(error: &Refusal) -> Option<io::ErrorKind> {
-    let mut cause = error.source();
-    while let Some(found) = cause {
-        if let Some(error) = found.downcast_ref::<io::Error>() {
-            return Some(error.kind());
-        }
-        cause = found.source();
-    }
-    None
 }
 
 #[cfg(test)]

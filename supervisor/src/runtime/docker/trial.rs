@@ -14,6 +14,7 @@ use super::container::{Container, WORKSPACE};
 use super::engine::ImageFound;
 use super::error::DockerError;
 use super::{Ending, Ground, run};
+use crate::hex::hex;
 use crate::runtime::Line;
 
 /// How long a program may take to say its version.
@@ -177,7 +178,7 @@ fn note(ground: &Ground<'_>, container: &Container, image: &ImageFound) -> Optio
         what.update(word);
         what.update([0]);
     }
-    let name: String = what.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = hex(&what.finalize());
     Some(ground.environment.cache_home()?.join("ratchet/images").join(name))
 }
 
