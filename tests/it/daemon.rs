@@ -4,6 +4,7 @@ mod access;
 mod calls;
 mod cli;
 mod crowd;
+mod held;
 mod hosted;
 mod single_flight;
 mod strangers;

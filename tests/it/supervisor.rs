@@ -3,8 +3,6 @@
 mod log;
 mod systemd;
 
-use std::path::PathBuf;
-
 use ratchet_tests::{Action, Call, Finished, Running, Script, TestEnv, wait};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -25,10 +23,6 @@ fn listening(mut supervisor: Running) -> Running {
         supervisor.stderr_so_far().contains("listening at ") || supervisor.has_ended()
     });
     supervisor
-}
-
-fn socket(env: &TestEnv) -> PathBuf {
-    env.base().join("run/ratchet/supervisor.sock")
 }
 
 /// An agent that is there, waits for the file `go`, and then does its step.
@@ -72,7 +66,7 @@ fn a_supervisor_says_who_it_is_until_it_is_stopped_and_gone() {
     assert_eq!(status["pid"], supervisor.pid());
     assert_eq!(status["capacity"], 3);
     assert_eq!(status["draining"], false);
-    assert_eq!(status["listeners"][0], format!("unix:{}", socket(&env).display()));
+    assert_eq!(status["listeners"][0], format!("unix:{}", env.socket().display()));
     assert_eq!(status["projects"], Value::Array(Vec::new()));
     env.ratchet(["supervisor", "status"]).ok().says("capacity   3 commands at a time");
 
@@ -81,7 +75,7 @@ fn a_supervisor_says_who_it_is_until_it_is_stopped_and_gone() {
     assert!(supervisor.has_ended(), "stop returns only when the process is gone");
     assert_eq!(stopped["state"], "stopped");
     assert_eq!(stopped["pid"], supervisor.pid());
-    assert!(!socket(&env).exists());
+    assert!(!env.socket().exists());
     supervisor.wait().assert_code(0);
 }
 
@@ -98,7 +92,7 @@ fn where_none_answers_status_says_how_to_start_one_and_stop_has_nothing_to_do() 
     let supervisor = supervise(&env, &[]);
     supervisor.signal(Signal::KILL);
     supervisor.wait();
-    assert!(socket(&env).exists());
+    assert!(env.socket().exists());
     env.ratchet(["supervisor", "status"]).refused();
     let next = supervise(&env, &[]);
     assert_eq!(env.ratchet(["supervisor", "status"]).json()["pid"], next.pid());
@@ -211,7 +205,7 @@ fn a_signal_ends_it_in_order_and_leaves_its_step() {
         supervisor.signal(signal);
         let ended = supervisor.wait().assert_code(0);
         assert!(ended.stderr().contains("stopping") && ended.stderr().contains("stopped"));
-        assert!(!socket(&env).exists());
+        assert!(!env.socket().exists());
         assert_eq!(outcomes(&env), 0);
         env.write("go", "");
         env.ratchet(["batch", "apply"]).agent("false").ok();
@@ -261,7 +255,7 @@ fn what_cannot_be_set_up_is_refused_before_it_listens() {
     let env = empty();
     let refused = |arguments: &[&str]| -> String {
         let refused = env.ratchet(["supervisor", "run"]).args(arguments).refused();
-        assert!(!socket(&env).exists(), "{refused}");
+        assert!(!env.socket().exists(), "{refused}");
         refused
     };
     assert!(refused(&["--group", "no-such-group"]).contains("code: bad-setup"));

@@ -51,7 +51,7 @@ pub fn round(programs: Programs, door: Door, seed: u64) -> Result<Figures, Faile
     let mut dice = Dice::new(seed);
     let mut world = World::random(programs, &mut dice);
     let mut figures = Figures { rounds: 1, ..Figures::default() };
-    let mut host = Host::new(door, programs, &world.env);
+    let mut host = Host::new(door, &world.env);
     let played =
         catch_unwind(AssertUnwindSafe(|| play(&world, &mut host, &mut dice, &mut figures)));
     let breaches = played.unwrap_or_else(|panic| vec![words_of(&*panic)]);

@@ -38,7 +38,7 @@ pub struct TestEnv {
 }
 
 /// The variable by which processes of one world are found; its prefix takes it through to the agents.
-pub(crate) const MARK_VAR: &str = "RATCHET_TEST_WORLD";
+const MARK_VAR: &str = "RATCHET_TEST_WORLD";
 
 impl TestEnv {
     /// A world with an empty project.
@@ -82,9 +82,20 @@ impl TestEnv {
     /// When it can't be started.
     #[track_caller]
     pub fn start_supervisor(&self) -> Supervisor {
+        Supervisor::start(self)
+    }
+
+    /// A call of `ratchet` that hosts the steps of this world's commands. It stands outside of the world and carries none of
+    /// its marks: what a step leaves is told from what watches steps.
+    pub(crate) fn host<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Call {
         let mut variables = self.variables();
         variables.remove(OsStr::new(MARK_VAR));
-        Supervisor::start(self.programs.ratchet, &self.base(), &variables)
+        Call::new(Path::new(self.programs.ratchet), Path::new("/"), variables).args(arguments)
+    }
+
+    /// Where the commands of this world look for a supervisor.
+    pub fn socket(&self) -> PathBuf {
+        self.base().join("run/ratchet/supervisor.sock")
     }
 
     /// A world whose project holds this batch.

@@ -131,21 +131,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::SpawnId;
-    use crate::request::{Limits, Request, Stdin};
     use crate::spool::{OPENING, Stream, encode_header};
-
-    fn asked(root: &std::path::Path, id: &str) -> SpawnDir {
-        let request = Request {
-            id: SpawnId::parse(id).unwrap(),
-            argv: vec!["true".into()],
-            cwd: "/".into(),
-            stdin: Stdin::Null,
-            limits: Limits::default(),
-            needed_by: None,
-        };
-        SpawnDir::create(root, &request).unwrap()
-    }
+    use crate::testing::asked;
 
     fn print(spool: &mut File, word: &[u8]) {
         spool.write_all(&encode_header(Stream::Stdout, word.len(), 0)).unwrap();

@@ -123,20 +123,7 @@ mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 
     use super::*;
-    use crate::SpawnId;
-    use crate::request::{Limits, Request, Stdin};
-
-    fn asked(root: &std::path::Path) -> SpawnDir {
-        let request = Request {
-            id: SpawnId::parse("s").unwrap(),
-            argv: vec!["true".into()],
-            cwd: "/".into(),
-            stdin: Stdin::Null,
-            limits: Limits::default(),
-            needed_by: None,
-        };
-        SpawnDir::create(root, &request).unwrap()
-    }
+    use crate::testing::asked;
 
     fn pairs(count: usize) -> Pairs {
         let value = OsString::from_vec([b"=\n\xff ".as_slice(), &[b'x'; 1000]].concat());
@@ -147,7 +134,7 @@ mod tests {
     fn what_was_offered_is_taken_once_whatever_is_in_it() {
         for count in [0, 1, 300] {
             let root = tempfile::tempdir().unwrap();
-            let dir = asked(root.path());
+            let dir = asked(root.path(), "s");
             let offered = Handover::offer(&dir, pairs(count)).unwrap();
             assert_eq!(take(&dir).unwrap(), Some(pairs(count)));
             assert_eq!(take(&dir).unwrap(), None);
@@ -158,7 +145,7 @@ mod tests {
     #[test]
     fn an_offer_whose_maker_is_gone_starts_nothing() {
         let root = tempfile::tempdir().unwrap();
-        let dir = asked(root.path());
+        let dir = asked(root.path(), "s");
         drop(Handover::offer(&dir, pairs(1)).unwrap());
         assert_eq!(take(&dir).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
@@ -166,7 +153,7 @@ mod tests {
     #[test]
     fn an_environment_beyond_every_pipe_is_refused_with_its_size() {
         let root = tempfile::tempdir().unwrap();
-        let error = Handover::offer(&asked(root.path()), pairs(2_000)).unwrap_err();
+        let error = Handover::offer(&asked(root.path(), "s"), pairs(2_000)).unwrap_err();
         assert!(error.to_string().contains("too large"), "{error}");
     }
 }

@@ -28,6 +28,8 @@ mod spool;
 mod standing;
 mod stop;
 mod strays;
+#[cfg(test)]
+mod testing;
 mod wait;
 mod watch;
 

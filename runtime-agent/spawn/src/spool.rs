@@ -278,8 +278,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::SpawnId;
-    use crate::request::{Limits, Request, Stdin};
+    use crate::testing::asked;
 
     fn frame(word: &[u8]) -> Vec<u8> {
         let mut bytes = encode_header(Stream::Stdout, word.len(), 1).to_vec();
@@ -290,15 +289,7 @@ mod tests {
     /// A spool with one frame, a reader that has read it, and the file to go on with.
     fn after_one() -> (tempfile::TempDir, SpoolReader, File) {
         let root = tempfile::tempdir().unwrap();
-        let request = Request {
-            id: SpawnId::parse("one").unwrap(),
-            argv: vec!["true".into()],
-            cwd: "/".into(),
-            stdin: Stdin::Null,
-            limits: Limits::default(),
-            needed_by: None,
-        };
-        let dir = SpawnDir::create(root.path(), &request).unwrap();
+        let dir = asked(root.path(), "one");
         fs::write(dir.spool_file(), [&OPENING[..], &frame(b"first")].concat()).unwrap();
         let mut reader = SpoolReader::new(Position::START);
         reader.open(&dir).unwrap();

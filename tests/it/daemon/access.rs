@@ -15,7 +15,7 @@ use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 
-use super::hosted::{Hosted, apply, code, connect, marked, project, socket};
+use super::hosted::{Hosted, apply, code, connect, marked, project};
 use crate::shop;
 
 #[test]
@@ -23,8 +23,8 @@ fn the_socket_and_its_folder_are_for_this_user_alone() {
     let env = shop();
     let _hosted = Hosted::start(&env, 1);
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&socket(&env)), 0o600);
-    assert_eq!(mode(socket(&env).parent().unwrap()), 0o700);
+    assert_eq!(mode(&env.socket()), 0o600);
+    assert_eq!(mode(env.socket().parent().unwrap()), 0o700);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_folder_that_others_can_reach_is_refused() {
         matches!(refused, Some(DaemonError::Listen(ListenError::OpenFolder { .. }))),
         "{refused:?}"
     );
-    assert!(!socket(&env).exists());
+    assert!(!env.socket().exists());
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn health_and_reflection_answer_on_the_same_socket() {
     let env = shop();
     let hosted = Hosted::start(&env, 1);
     hosted.call(async {
-        let place = format!("unix:{}", socket(&env).display());
+        let place = format!("unix:{}", env.socket().display());
         let channel = Endpoint::from_shared(place).unwrap().connect().await.unwrap();
         let service = "ratchet.supervisor.v1.SupervisorService".to_owned();
         let request = HealthCheckRequest { service: service.clone() };

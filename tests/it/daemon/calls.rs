@@ -4,12 +4,11 @@ use ratchet_proto::status::from_status;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::{run_change_response, run_response, watch_response};
 use ratchet_supervisor::grpc::service::Ending;
-use ratchet_tests::{Action, Manifest, Phase, Script, wait};
+use ratchet_tests::{Action, Manifest, Phase, Script, TestEnv, wait};
 use tonic::Code;
 
-use super::hosted::{
-    Hosted, applied, apply, cancel, code, connect, hear, marked, output_of, project, socket,
-};
+use super::held::begin;
+use super::hosted::{Hosted, applied, apply, cancel, code, connect, marked, output_of, project};
 use crate::{shop, with};
 
 #[test]
@@ -55,6 +54,16 @@ fn a_run_goes_on_until_nothing_is_left() {
     assert_eq!(reports, 5, "and the answer that nothing is left");
 }
 
+fn propose_alone(env: &TestEnv, agent: &str) -> wire::RunChangeRequest {
+    wire::RunChangeRequest {
+        project: Some(project(env, agent)),
+        change: "alone".to_owned(),
+        transition: wire::StepKind::Propose.into(),
+        objective: Some("stand alone".to_owned()),
+        ..wire::RunChangeRequest::default()
+    }
+}
+
 #[test]
 fn a_change_of_its_own_is_moved() {
     let env = shop();
@@ -62,14 +71,8 @@ fn a_change_of_its_own_is_moved() {
     let agent = env.agent(&Script::honest());
     let result = hosted.call(async {
         let mut client = connect(&env).await;
-        let request = wire::RunChangeRequest {
-            project: Some(project(&env, &agent)),
-            change: "alone".to_owned(),
-            transition: wire::StepKind::Propose.into(),
-            objective: Some("stand alone".to_owned()),
-            ..wire::RunChangeRequest::default()
-        };
-        let mut answers = client.run_change(marked(request)).await.unwrap().into_inner();
+        let request = marked(propose_alone(&env, &agent));
+        let mut answers = client.run_change(request).await.unwrap().into_inner();
         let mut result = None;
         while let Some(answer) = answers.message().await.unwrap() {
             if let run_change_response::Message::Result(found) = answer.message.unwrap() {
@@ -111,7 +114,7 @@ fn status_log_list_and_info_say_what_the_disk_says() {
         assert_eq!((info.protocol, info.local_capacity), (1, 3));
         assert_eq!(info.projects, [env.root().display().to_string()]);
         assert!(info.active.is_empty() && !info.draining);
-        assert_eq!(info.listeners, [format!("unix:{}", socket(&env).display())]);
+        assert_eq!(info.listeners, [format!("unix:{}", env.socket().display())]);
     });
 }
 
@@ -242,9 +245,7 @@ fn a_cancelled_step_is_gone_when_the_call_returns() {
         let cancel = || cancel(project(&env, &agent), "shop");
         let none = client.cancel(marked(cancel())).await.unwrap().into_inner();
         assert_eq!(none.stopped, None);
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        let heard = tokio::spawn(hear(answers.into_inner()));
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
+        let heard = begin(&env, &mut client, &agent).await;
         let stopped = client.cancel(marked(cancel())).await.unwrap().into_inner().stopped.unwrap();
         assert_eq!(stopped.key, "add-api");
         let told = heard.await.unwrap().unwrap();
@@ -260,14 +261,8 @@ fn the_step_of_a_change_on_its_own_is_cancelled_and_its_result_says_by_whom() {
     let agent = env.agent(&Script::always([Action::write("here", ""), Action::Hang]));
     hosted.call(async {
         let mut client = connect(&env).await;
-        let request = wire::RunChangeRequest {
-            project: Some(project(&env, &agent)),
-            change: "alone".to_owned(),
-            transition: wire::StepKind::Propose.into(),
-            objective: Some("stand alone".to_owned()),
-            ..wire::RunChangeRequest::default()
-        };
-        let mut answers = client.run_change(marked(request)).await.unwrap().into_inner();
+        let request = marked(propose_alone(&env, &agent));
+        let mut answers = client.run_change(request).await.unwrap().into_inner();
         tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
         let request = wire::CancelRequest {
             project: Some(project(&env, &agent)),
@@ -295,9 +290,7 @@ fn a_step_that_waits_for_room_says_so_and_can_be_called_off() {
     let hanging = env.agent(&Script::always([Action::write("here", ""), Action::Hang]));
     hosted.call(async {
         let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &hanging), "shop"))).await.unwrap();
-        let first = tokio::spawn(hear(answers.into_inner()));
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
+        let first = begin(&env, &mut client, &hanging).await;
         let mut answers =
             client.apply(marked(apply(project(&env, &hanging), "web"))).await.unwrap().into_inner();
         let waiting = answers.message().await.unwrap().unwrap();
@@ -326,9 +319,7 @@ fn a_supervisor_that_is_asked_to_drain_waits_for_its_steps_and_begins_none() {
     ]));
     hosted.call(async {
         let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        tokio::spawn(hear(answers.into_inner()));
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
+        begin(&env, &mut client, &agent).await;
         let request = wire::StopRequest { mode: wire::StopMode::Drain.into(), drain_ms: 0 };
         let active = client.stop(marked(request)).await.unwrap().into_inner().active;
         assert_eq!(active.len(), 1);
@@ -339,5 +330,5 @@ fn a_supervisor_that_is_asked_to_drain_waits_for_its_steps_and_begins_none() {
     hosted.end(Ending::Drain(None));
     let outcome = env.journal("shop");
     assert_eq!(outcome.len(), 1, "{outcome:#?}");
-    assert!(!socket(&env).exists());
+    assert!(!env.socket().exists());
 }

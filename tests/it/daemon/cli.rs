@@ -7,8 +7,8 @@ use ratchet_tests::{Action, Call, Finished, Manifest, Phase, Script, TestEnv, wa
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::hosted::{Hosted, socket};
-use super::survival::{held, outcomes, until_recorded};
+use super::held::{held, outcomes, until_recorded};
+use super::hosted::Hosted;
 use crate::{shop, with};
 
 /// What must be the same in two worlds: everything but what is new in each run.
@@ -177,7 +177,7 @@ fn a_supervisor_that_dies_is_told_and_the_next_one_has_recorded_the_step() {
 fn a_socket_that_nobody_listens_at_is_no_supervisor() {
     let env = shop();
     Hosted::start(&env, 1).kill();
-    drop(UnixListener::bind(socket(&env)).unwrap());
+    drop(UnixListener::bind(env.socket()).unwrap());
     let report = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::honest())).json();
     assert_eq!(report["state"], "advanced");
 }
@@ -186,7 +186,7 @@ fn a_socket_that_nobody_listens_at_is_no_supervisor() {
 fn a_supervisor_that_says_nothing_is_not_waited_for() {
     let env = shop();
     std::fs::create_dir(env.base().join("run/ratchet")).unwrap();
-    let _silent = UnixListener::bind(socket(&env)).unwrap();
+    let _silent = UnixListener::bind(env.socket()).unwrap();
     let refused = env.ratchet(["batch", "apply"]).agent("true").refused();
     assert!(refused.contains("does not answer"), "{refused}");
     assert!(refused.contains("RATCHET_SUPERVISOR=embedded"), "{refused}");

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use ratchet_proto::status::{from_status, mark};
@@ -65,7 +64,7 @@ impl Hosted {
                 local_capacity: NonZeroUsize::new(capacity).unwrap(),
             },
             environment: Environment::new(env.root(), env.variables()),
-            socket: socket(env),
+            socket: env.socket(),
             group: None,
             tcp: None,
             on_signal: Ending::Leave,
@@ -107,13 +106,9 @@ impl Drop for Hosted {
     }
 }
 
-pub(super) fn socket(env: &TestEnv) -> PathBuf {
-    env.base().join("run/ratchet/supervisor.sock")
-}
-
 /// Connects as this version does.
 pub(super) async fn connect(env: &TestEnv) -> Client {
-    let place = format!("unix:{}", socket(env).display());
+    let place = format!("unix:{}", env.socket().display());
     let channel = Endpoint::from_shared(place).unwrap().connect().await.unwrap();
     SupervisorServiceClient::new(channel)
 }

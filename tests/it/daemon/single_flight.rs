@@ -9,6 +9,7 @@ use ratchet_tests::{Action, Running, Script, TestEnv, wait};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::held::{begin_and_leave, outcomes, until_recorded};
 use super::hosted::{Client, Hosted, applied, apply, cancel, code, connect, marked, project};
 use crate::shop;
 
@@ -44,13 +45,6 @@ fn embedded(env: &TestEnv, agent: &str) -> Running {
     call
 }
 
-/// An apply by the supervisor whose agent waits.
-async fn hosted_step(env: &TestEnv, client: &mut Client, agent: &str) {
-    let answers = client.apply(marked(apply(project(env, agent), "shop"))).await.unwrap();
-    tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-    drop(answers);
-}
-
 #[track_caller]
 fn refused_embedded(env: &TestEnv, agent: &str) {
     let text = env.ratchet(["batch", "apply"]).embedded().agent(agent).refused();
@@ -62,16 +56,6 @@ async fn refused_hosted(env: &TestEnv, client: &mut Client, agent: &str) {
     let refused = applied(client, apply(project(env, agent), "shop")).await.unwrap_err();
     assert_eq!(code(&refused), "step-running", "{refused:?}");
     assert!(refused.message().contains("already running for batch 'shop'"), "{refused:?}");
-}
-
-fn outcomes(env: &TestEnv) -> usize {
-    env.journal("shop").iter().filter(|entry| entry.get("transition").is_some()).count()
-}
-
-fn until_recorded(env: &TestEnv) {
-    wait::until("the outcome to be recorded", || {
-        !env.path(".ratchet/batches/shop/run/inflight.json").exists() && outcomes(env) > 0
-    });
 }
 
 /// A process that the original tool's note may name.
@@ -133,11 +117,11 @@ fn the_supervisor_keeps_an_embedded_ratchet_and_the_original_tool_out() {
     let env = shop();
     let agent = held(&env);
     let hosted = Hosted::start(&env, 1);
-    hosted.call(async { hosted_step(&env, &mut connect(&env).await, &agent).await });
+    hosted.call(async { begin_and_leave(&env, &mut connect(&env).await, &agent).await });
     refused_embedded(&env, &agent);
     assert_original_is_kept_out(&env);
     env.write("go", "");
-    until_recorded(&env);
+    until_recorded(&env, "shop");
     assert_eq!(env.agent_runs(), 1);
 }
 
@@ -153,7 +137,7 @@ fn an_agent_that_cleans_its_run_folder_away_is_neither_started_twice_nor_lost() 
     env.write("go", "");
     let step = call.wait().json();
     assert_eq!(step["state"], "advanced", "{step:#}");
-    assert_eq!((env.agent_runs(), outcomes(&env)), (1, 1));
+    assert_eq!((env.agent_runs(), outcomes(&env, "shop").len()), (1, 1));
     assert!(env.traces().is_empty(), "{:?}", env.traces());
 }
 
@@ -169,7 +153,7 @@ fn the_step_of_a_cleaned_run_folder_is_found_again_when_its_ratchet_is_dead() {
     env.write("go", "");
     let step = env.ratchet(["batch", "apply"]).agent(&agent).json();
     assert_eq!(step["state"], "advanced", "{step:#}");
-    assert_eq!((env.agent_runs(), outcomes(&env)), (1, 1));
+    assert_eq!((env.agent_runs(), outcomes(&env, "shop").len()), (1, 1));
     assert!(env.traces().is_empty(), "{:?}", env.traces());
 }
 
@@ -178,7 +162,7 @@ fn the_supervisor_goes_on_with_a_step_whose_run_folder_was_cleaned_away_before_i
     let env = shop();
     let agent = cleaning(&env);
     let first = Hosted::start(&env, 1);
-    first.call(async { hosted_step(&env, &mut connect(&env).await, &agent).await });
+    first.call(async { begin_and_leave(&env, &mut connect(&env).await, &agent).await });
     refused_embedded(&env, &agent);
     first.kill();
     let second = Hosted::start(&env, 1);
@@ -188,7 +172,7 @@ fn the_supervisor_goes_on_with_a_step_whose_run_folder_was_cleaned_away_before_i
         let stopped = client.cancel(marked(cancel(project(&env, &agent), "shop"))).await.unwrap();
         assert_eq!(stopped.into_inner().stopped.unwrap().key, "add-api");
     });
-    until_recorded(&env);
-    assert_eq!((env.agent_runs(), outcomes(&env)), (1, 1));
+    until_recorded(&env, "shop");
+    assert_eq!((env.agent_runs(), outcomes(&env, "shop").len()), (1, 1));
     env.wait_until_empty();
 }

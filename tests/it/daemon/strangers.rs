@@ -11,14 +11,15 @@ use std::path::Path;
 use ratchet_proto::status::from_status;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_supervisor::grpc::service::Ending;
-use ratchet_tests::{Action, Script, TestEnv, wait};
+use ratchet_tests::{Action, Script, TestEnv};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use super::hosted::{Hosted, apply, code, connect, hear, marked, project, socket};
+use super::held::begin;
+use super::hosted::{Hosted, apply, code, connect, marked, project};
 use crate::shop;
 
 const NOBODY: u32 = 65_534;
@@ -31,8 +32,8 @@ fn open_the_way(env: &TestEnv) {
     };
     mode(&env.base(), 0o755);
     mode(&env.base().join("run"), 0o755);
-    mode(socket(env).parent().unwrap(), 0o755);
-    mode(&socket(env), 0o666);
+    mode(env.socket().parent().unwrap(), 0o755);
+    mode(&env.socket(), 0o666);
 }
 
 /// Makes calls on a thread that belongs to another user, and so does all that it does.
@@ -56,7 +57,7 @@ async fn info(env: &TestEnv) -> Result<wire::InfoResponse, Status> {
 fn a_process_of_another_user_is_refused_even_if_it_can_reach_the_socket() {
     let env = shop();
     let _hosted = Hosted::start(&env, 1);
-    let path = socket(&env);
+    let path = env.socket();
     as_somebody_else(GROUP, async || {
         let closed = UnixStream::connect(&path).unwrap_err();
         assert_eq!(closed.kind(), std::io::ErrorKind::PermissionDenied);
@@ -77,12 +78,12 @@ fn a_process_of_the_group_may_call_and_may_bring_no_environment() {
     let env = shop();
     let _hosted = Hosted::start_with(&env, 1, |options| options.group = Some(GROUP));
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&socket(&env)), 0o660);
-    assert_eq!(mode(socket(&env).parent().unwrap()), 0o710);
+    assert_eq!(mode(&env.socket()), 0o660);
+    assert_eq!(mode(env.socket().parent().unwrap()), 0o710);
     for folder in [env.base(), env.base().join("run")] {
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let path = socket(&env);
+    let path = env.socket();
     as_somebody_else(NOBODY, async || {
         UnixStream::connect(&path).unwrap_err();
     });
@@ -112,7 +113,7 @@ fn a_thousand_clients_and_as_many_that_say_nothing_leave_room_for_one_more() {
         [b"", b"PRI * HTTP", b"GET / HTTP/1.1\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x12"];
     let silent: Vec<_> = (0..1000)
         .map(|number| {
-            let mut stream = UnixStream::connect(socket(&env)).unwrap();
+            let mut stream = UnixStream::connect(env.socket()).unwrap();
             stream.write_all(beginnings[number % 4]).unwrap();
             stream
         })
@@ -138,7 +139,7 @@ fn garbage_is_answered_with_the_end_of_the_connection() {
     let env = shop();
     let hosted = Hosted::start(&env, 1);
     for garbage in [&b"\x16\x03\x01 hello"[..], &[0; 64], &[255; 4096]] {
-        let mut stream = UnixStream::connect(socket(&env)).unwrap();
+        let mut stream = UnixStream::connect(env.socket()).unwrap();
         // The other side may have closed it already.
         let _ = stream.write_all(garbage);
         let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -175,10 +176,8 @@ fn whoever_listens_hears_that_the_supervisor_drains_and_then_that_it_is_gone() {
     let agent = env.agent(&Script::always([Action::write("here", ""), Action::Hang]));
     let (watching, listening) = hosted.call(async {
         let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        let listening = tokio::spawn(hear(answers.into_inner()));
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-        let place = format!("unix:{}", socket(&env).display());
+        let listening = begin(&env, &mut client, &agent).await;
+        let place = format!("unix:{}", env.socket().display());
         let channel = tonic::transport::Endpoint::from_shared(place).unwrap().connect().await;
         let service = "ratchet.supervisor.v1.SupervisorService".to_owned();
         let mut health = HealthClient::new(channel.unwrap());

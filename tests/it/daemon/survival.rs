@@ -4,40 +4,14 @@ use std::time::Duration;
 
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_supervisor::grpc::service::Ending;
-use ratchet_tests::{Action, Manifest, Script, TestEnv, wait};
-use serde_json::Value;
+use ratchet_tests::{Action, Manifest, Script, wait};
 use tonic::Code;
 
+use super::held::{began, begin_and_leave, held, outcomes, until_recorded};
 use super::hosted::{
     Hosted, applied, apply, code, connect, hear, marked, output_of, project, project_with,
 };
 use crate::{shop, with};
-
-/// An agent that says something, waits for the file `go`, and then does its step.
-pub(super) fn held(env: &TestEnv) -> String {
-    env.agent(&Script::always([
-        Action::ran("held"),
-        Action::say("before"),
-        Action::write("here", ""),
-        Action::WaitFor { path: "go".to_owned() },
-        Action::say("after"),
-        Action::Plan { change: Some("add-api".to_owned()), tasks: 1 },
-        Action::complete("planned"),
-    ]))
-}
-
-/// The outcome entries of a batch: those that name a transition.
-pub(super) fn outcomes(env: &TestEnv, batch: &str) -> Vec<Value> {
-    let entries = env.journal(batch).into_iter();
-    entries.filter(|entry| entry.get("transition").is_some()).collect()
-}
-
-pub(super) fn until_recorded(env: &TestEnv, batch: &str) {
-    wait::until("the outcome to be recorded", || {
-        !env.path(&format!(".ratchet/batches/{batch}/run/inflight.json")).exists()
-            && !outcomes(env, batch).is_empty()
-    });
-}
 
 #[test]
 fn a_client_that_goes_away_does_not_stop_its_step() {
@@ -45,11 +19,7 @@ fn a_client_that_goes_away_does_not_stop_its_step() {
     let hosted = Hosted::start(&env, 1);
     let agent = held(&env);
     hosted.call(async {
-        let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-        drop(answers);
-        drop(client);
+        begin_and_leave(&env, &mut connect(&env).await, &agent).await;
     });
     env.write("go", "");
     until_recorded(&env, "shop");
@@ -65,8 +35,7 @@ fn whoever_comes_after_a_client_that_went_away_hears_the_step_from_its_beginning
     let agent = held(&env);
     let told = hosted.call(async {
         let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
+        let answers = began(&env, &mut client, apply(project(&env, &agent), "shop")).await;
         let refused = applied(&mut client, apply(project(&env, &agent), "shop")).await.unwrap_err();
         assert_eq!((refused.code(), code(&refused).as_str()), (Code::Aborted, "step-running"));
         drop(answers);
@@ -107,9 +76,7 @@ fn an_owner_that_goes_away_stops_its_step() {
             leave: wire::Leave::Stops.into(),
             ..apply(project(&env, &agent), "shop")
         };
-        let answers = client.apply(marked(request)).await.unwrap();
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-        drop(answers);
+        drop(began(&env, &mut client, request).await);
     });
     until_recorded(&env, "shop");
     let entry = &outcomes(&env, "shop")[0];
@@ -144,10 +111,7 @@ fn a_supervisor_that_dies_and_starts_again_goes_on_with_its_step() {
     let first = Hosted::start(&env, 1);
     let agent = held(&env);
     first.call(async {
-        let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-        drop(answers);
+        begin_and_leave(&env, &mut connect(&env).await, &agent).await;
     });
     first.kill();
     let second = Hosted::start(&env, 1);
@@ -175,10 +139,7 @@ fn what_ended_while_no_supervisor_was_there_is_judged_by_the_next() {
     let first = Hosted::start(&env, 1);
     let agent = held(&env);
     first.call(async {
-        let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-        drop(answers);
+        begin_and_leave(&env, &mut connect(&env).await, &agent).await;
     });
     first.end(Ending::Leave);
     env.write("go", "");

@@ -10,25 +10,12 @@ use std::time::Duration;
 use ratchet_proto::status::from_status;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_supervisor::grpc::service::Ending;
-use ratchet_tests::{Action, Call, Script, TestEnv, wait};
-use tokio::task::JoinHandle;
-use tonic::{Code, Status};
+use ratchet_tests::{Call, Script, TestEnv, wait};
+use tonic::Code;
 
-use super::hosted::{Hosted, Told, applied, apply, code, connect, hear, marked, project};
+use super::held::{begin, begin_and_leave, held, held_silent};
+use super::hosted::{Hosted, applied, apply, code, connect, marked, project};
 use crate::shop;
-
-/// An agent that says something, waits for the file `go`, and then plans and says so.
-fn held(env: &TestEnv) -> String {
-    env.agent(&Script::always([
-        Action::ran("held"),
-        Action::say("before"),
-        Action::write("here", ""),
-        Action::wait_for("go"),
-        Action::say("after"),
-        Action::Plan { change: Some("add-api".to_owned()), tasks: 1 },
-        Action::complete("planned"),
-    ]))
-}
 
 #[test]
 fn a_step_whose_output_cannot_be_read_is_judged_by_its_end_and_its_report() {
@@ -36,10 +23,7 @@ fn a_step_whose_output_cannot_be_read_is_judged_by_its_end_and_its_report() {
     let agent = held(&env);
     let first = Hosted::start(&env, 1);
     first.call(async {
-        let mut client = connect(&env).await;
-        let answers = client.apply(marked(apply(project(&env, &agent), "shop"))).await.unwrap();
-        tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-        drop(answers);
+        begin_and_leave(&env, &mut connect(&env).await, &agent).await;
     });
     first.end(Ending::Leave);
     let spool = env.only_spawn().join("spool");
@@ -97,15 +81,6 @@ fn mount(arguments: &[&str], folder: &Path) -> bool {
     Command::new("mount").args(arguments).arg(folder).status().unwrap().success()
 }
 
-/// Begins the step of an agent that waits, and gives what its caller will hear.
-async fn begin(env: &TestEnv, agent: &str) -> JoinHandle<Result<Told, Status>> {
-    let mut client = connect(env).await;
-    let answers = client.apply(marked(apply(project(env, agent), "shop"))).await.unwrap();
-    let heard = tokio::spawn(hear(answers.into_inner()));
-    tokio::task::block_in_place(|| wait::until_exists(&env.path("here")));
-    heard
-}
-
 /// Sees that the supervisor is well: it runs a step of another project.
 async fn assert_well(supervisor: &TestEnv) {
     let other = shop();
@@ -121,7 +96,7 @@ fn a_project_that_disappears_under_its_step_is_told_and_harms_no_other() {
     let agent = held(&env);
     let hosted = Hosted::start(&env, 1);
     hosted.call(async {
-        let step = begin(&env, &agent).await;
+        let step = begin(&env, &mut connect(&env).await, &agent).await;
         let away = env.base().join("away");
         std::fs::rename(env.root(), &away).unwrap();
         std::fs::write(away.join("go"), "").unwrap();
@@ -148,16 +123,11 @@ fn a_project_that_disappears_under_its_step_is_told_and_harms_no_other() {
 #[test]
 fn a_disk_that_is_full_when_a_step_ends_loses_nothing_once_there_is_room() {
     let env = shop();
-    let agent = env.agent(&Script::always([
-        Action::ran("held"),
-        Action::write("here", ""),
-        Action::wait_for("go"),
-        Action::Plan { change: Some("add-api".to_owned()), tasks: 1 },
-    ]));
+    let agent = held_silent(&env);
     let disk = Disk::at(env.path(".ratchet/batches/shop/run"));
     let hosted = Hosted::start(&env, 1);
     hosted.call(async {
-        let step = begin(&env, &agent).await;
+        let step = begin(&env, &mut connect(&env).await, &agent).await;
         disk.fill();
         env.write("go", "");
         let refused = step.await.unwrap().unwrap_err();
@@ -179,16 +149,11 @@ fn a_disk_that_is_full_when_a_step_ends_loses_nothing_once_there_is_room() {
 #[test]
 fn a_disk_that_is_read_only_when_a_step_ends_loses_nothing_once_it_can_be_written() {
     let env = shop();
-    let agent = env.agent(&Script::always([
-        Action::ran("held"),
-        Action::write("here", ""),
-        Action::wait_for("go"),
-        Action::Plan { change: Some("add-api".to_owned()), tasks: 1 },
-    ]));
+    let agent = held_silent(&env);
     let disk = Disk::at(env.path(".ratchet/batches/shop/run"));
     let hosted = Hosted::start(&env, 1);
     hosted.call(async {
-        let step = begin(&env, &agent).await;
+        let step = begin(&env, &mut connect(&env).await, &agent).await;
         disk.make_read_only();
         env.write("go", "");
         let refused = step.await.unwrap().unwrap_err();

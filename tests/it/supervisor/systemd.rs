@@ -8,7 +8,7 @@ use std::time::Duration;
 use ratchet_tests::{Script, TestEnv, wait};
 use rustix::process::Signal;
 
-use super::{listening, socket, supervise_with};
+use super::{listening, supervise_with};
 use crate::shop;
 
 /// The socket as the unit makes it.
@@ -16,7 +16,7 @@ fn made_by_systemd(env: &TestEnv) -> UnixListener {
     let folder = env.base().join("run/ratchet");
     fs::create_dir(&folder).expect("a free name");
     fs::set_permissions(&folder, Permissions::from_mode(0o700)).expect("a folder of ours");
-    UnixListener::bind(socket(env)).expect("a free name")
+    UnixListener::bind(env.socket()).expect("a free name")
 }
 
 /// What it tells systemd.
@@ -55,7 +55,7 @@ fn a_socket_that_systemd_hands_over_is_listened_at_and_left_in_place() {
         "it is the process that is waited for, not whoever made the socket"
     );
     supervisor.wait().assert_code(0);
-    assert!(socket(&env).exists(), "it is systemd's");
+    assert!(env.socket().exists(), "it is systemd's");
 }
 
 #[test]

@@ -1,17 +1,15 @@
 //! Who owns the steps of a round: each command its own, or a supervisor, which is killed and started again like everything
 //! else. While none answers, commands run their steps themselves.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
 
 use super::dice::Dice;
 use crate::call::{Call, Running};
-use crate::env::{MARK_VAR, Programs, TestEnv};
+use crate::env::TestEnv;
 use crate::wait;
 
 /// Who owns the steps of a round.
@@ -27,8 +25,8 @@ pub enum Door {
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) door: Door,
-    program: &'static str,
-    variables: BTreeMap<OsString, OsString>,
+    /// How one is started, without what differs.
+    call: Call,
     socket: PathBuf,
     living: Option<Living>,
     /// How many were started.
@@ -48,16 +46,11 @@ struct Living {
 }
 
 impl Host {
-    pub(super) fn new(door: Door, programs: Programs, env: &TestEnv) -> Self {
-        let mut variables = env.variables();
-        // What belongs to the world must be gone in the end; the supervisor is told from that.
-        variables.remove(OsStr::new(MARK_VAR));
-        let socket = env.base().join("run/ratchet/supervisor.sock");
+    pub(super) fn new(door: Door, env: &TestEnv) -> Self {
         Self {
             door,
-            program: programs.ratchet,
-            variables,
-            socket,
+            call: env.host(["supervisor", "run"]),
+            socket: env.socket(),
             living: None,
             started: 0,
             outrages: Vec::new(),
@@ -73,8 +66,7 @@ impl Host {
         }
         let capacity = dice.number(1..=4).to_string();
         let leave = dice.weighed(&[(3, "leave"), (1, "drain")]);
-        let call = Call::new(Path::new(self.program), Path::new("/"), self.variables.clone())
-            .args(["supervisor", "run", "--capacity", &capacity, "--on-signal", leave]);
+        let call = self.call.clone().args(["--capacity", &capacity, "--on-signal", leave]);
         let call = flaw.into_iter().fold(call, |call, (name, value)| call.var(name, value));
         self.started += 1;
         self.living =

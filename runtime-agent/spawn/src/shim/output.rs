@@ -105,21 +105,12 @@ fn now_us() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SpawnId;
-    use crate::request::{Limits, Request, Stdin};
     use crate::spool::{Frames, Position};
+    use crate::testing::asked;
 
     fn spool(limit: Option<u64>) -> (tempfile::TempDir, SpawnDir, Spool) {
         let root = tempfile::tempdir().unwrap();
-        let request = Request {
-            id: SpawnId::parse("one").unwrap(),
-            argv: vec!["true".into()],
-            cwd: "/".into(),
-            stdin: Stdin::Null,
-            limits: Limits::default(),
-            needed_by: None,
-        };
-        let dir = SpawnDir::create(root.path(), &request).unwrap();
+        let dir = asked(root.path(), "one");
         let spool = Spool::create(&dir, limit).unwrap();
         (root, dir, spool)
     }

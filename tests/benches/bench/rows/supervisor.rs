@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use ratchet_proto::supervisor::v1 as wire;
+use ratchet_tests::wait;
 
 use self::daemon::{Daemon, marked, project, rss_kib, switches};
 use super::super::measure::{Line, at_most, at_most_beside, p99, within};
@@ -34,10 +35,10 @@ pub(super) fn idle(world: &World) -> Result<Vec<Line>> {
         client.status(marked(status)).await?;
         Ok(())
     })?;
-    daemon::pause(Duration::from_millis(500));
+    wait::moment(Duration::from_millis(500));
     let wakes = |pid: i32| -> Result<f64> {
         let before = switches(pid)?;
-        daemon::pause(A_WHILE);
+        wait::moment(A_WHILE);
         Ok((switches(pid)? - before) as f64 / A_WHILE.as_secs_f64())
     };
     let (ours, baseline) = (wakes(daemon.pid())?, wakes(bare)?);

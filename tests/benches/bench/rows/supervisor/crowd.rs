@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::super::super::measure::{Line, at_most, at_most_beside, p99, within};
 use super::super::super::world::World;
 use super::daemon::{
-    Client, Daemon, Told, applied, apply, children, marked, pause, project, pss_kib, rss_kib,
+    Client, Daemon, Told, applied, apply, children, marked, project, pss_kib, rss_kib,
 };
 
 const PROJECTS: usize = 100;
@@ -57,7 +57,7 @@ fn touch(daemon: &Daemon, env: &TestEnv, roots: &[PathBuf]) -> Result<()> {
         }
         Ok(())
     })?;
-    pause(Duration::from_secs(1));
+    wait::moment(Duration::from_secs(1));
     Ok(())
 }
 
@@ -179,7 +179,7 @@ struct Held {
 /// Waits until all run, and looks.
 fn held_by(supervisor: i32) -> Result<Held> {
     let shims = until_all_run(supervisor)?;
-    pause(Duration::from_secs(2));
+    wait::moment(Duration::from_secs(2));
     let sum = |pids: &[i32]| pids.iter().map(|pid| pss_kib(*pid)).sum::<Result<f64>>();
     let agents: Vec<Vec<i32>> = shims.iter().map(|shim| children(*shim)).collect::<Result<_>>()?;
     let agents = sum(&agents.concat()).context("an agent is gone already")?;
@@ -193,7 +193,7 @@ pub(super) fn until_all_run(supervisor: i32) -> Result<Vec<i32>> {
     let mut shims = Vec::new();
     let all = wait::within(Duration::from_secs(LINES.into()), || {
         // Looking costs, too.
-        pause(Duration::from_millis(100));
+        wait::moment(Duration::from_millis(100));
         shims = children(supervisor).unwrap_or_default();
         if shims.len() < STEPS {
             return false;

@@ -47,7 +47,7 @@ impl Daemon {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()?;
-        let socket = env.base().join("run/ratchet/supervisor.sock").display().to_string();
+        let socket = env.socket().display().to_string();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(Self { child, socket, runtime })
     }
@@ -166,11 +166,6 @@ impl Told {
             Some(Event::Output(_) | Event::Notice(_) | Event::Ended(_)) | None => {}
         }
     }
-}
-
-/// Waits, without a thing to wait for.
-pub(super) fn pause(time: Duration) {
-    wait::within(time, || false);
 }
 
 /// The memory that a process holds, in KiB.
