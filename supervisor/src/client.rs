@@ -27,12 +27,12 @@ use tonic::{Request, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use self::place::{Place, PlaceError, Wanted};
+use self::place::{CA_FILE, Place, PlaceError, Wanted};
 use crate::error::{causes, io_kind};
 use crate::event::{EventSink, StepEvent};
 use crate::grpc::convert::request::{Halting, Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
-use crate::project::{Project, Report};
+use crate::project::{Project, Report, StepState};
 use crate::request::{ApplyRequest, ChangeStepRequest, StopReason};
 use crate::store::layout::RunHome;
 
@@ -60,6 +60,8 @@ pub struct Stopped {
     pub spawn: SpawnId,
     /// Whose step it was.
     pub key: StepKey,
+    /// How far it was.
+    pub state: StepState,
 }
 
 /// Why a supervisor did not do what it was asked.
@@ -74,6 +76,14 @@ pub enum ClientError {
         /// The socket or the address.
         place: String,
         /// What the system says.
+        source: tonic::transport::Error,
+    },
+    /// Whoever is there cannot show that it is the supervisor.
+    #[error("the certificate of the supervisor at {place} is not one that is trusted")]
+    Untrusted {
+        /// The address.
+        place: String,
+        /// Why.
         source: tonic::transport::Error,
     },
     /// Something is there and says nothing.
@@ -150,7 +160,13 @@ impl Client {
             Place::Socket(_) => (None, SameMachine::Yes),
             Place::Remote { token, .. } => (Some(token.clone()), SameMachine::No),
         };
-        let unreachable = |source| ClientError::Unreachable { place: name.clone(), source };
+        let unreachable = |source| match io_kind(&source) {
+            // What TLS says of the other side's certificate.
+            Some(io::ErrorKind::InvalidData) => {
+                ClientError::Untrusted { place: name.clone(), source }
+            }
+            _ => ClientError::Unreachable { place: name.clone(), source },
+        };
         let mut endpoint = Endpoint::from_shared(name.clone()).map_err(unreachable)?;
         if let Place::Remote { ca, .. } = place {
             let mut tls = ClientTlsConfig::new();
@@ -250,7 +266,8 @@ impl Client {
         let Some(running) = stopped else { return Ok(None) };
         let spawn = SpawnId::parse(&running.spawn)
             .map_err(|error| Malformed::new(format!("a spawn's id: {error}")))?;
-        Ok(Some(Stopped { spawn, key: StepKey::from_text(&running.key) }))
+        let state = if running.waiting { StepState::Waiting } else { StepState::Running };
+        Ok(Some(Stopped { spawn, key: StepKey::from_text(&running.key), state }))
     }
 
     /// Has a first word said: the shortest answer that passes the same door as every call.
@@ -289,6 +306,7 @@ impl ClientError {
     pub fn code(&self) -> Cow<'static, str> {
         match self {
             Self::Place(_) => "bad-supervisor".into(),
+            Self::Untrusted { .. } => "supervisor-untrusted".into(),
             Self::Unreachable { .. } | Self::Silent { .. } => "supervisor-unreachable".into(),
             Self::Refused(detail) => detail.code.clone().into(),
             Self::Cut(_) => "supervisor-lost".into(),
@@ -305,6 +323,10 @@ impl ClientError {
                 "start it with 'ratchet supervisor run', or do without: RATCHET_SUPERVISOR=embedded"
                     .to_owned()
             }
+            Self::Untrusted { .. } => format!(
+                "set {CA_FILE} to the certificate it was started with, or to that of whoever signed it; \
+                 'docs/errors/supervisor-untrusted.md' says how to make one"
+            ),
             Self::Silent { .. } => {
                 "look at it with 'ratchet supervisor status' and its log; RATCHET_SUPERVISOR=embedded does without".to_owned()
             }
@@ -324,7 +346,7 @@ impl ClientError {
         match self {
             Self::Refused(detail) => detail.causes.clone(),
             // What lies between is how the layers of the transport call it.
-            Self::Cut(_) | Self::Unreachable { .. } => {
+            Self::Cut(_) | Self::Unreachable { .. } | Self::Untrusted { .. } => {
                 chain.last().map(ToString::to_string).into_iter().collect()
             }
             Self::Place(_) | Self::Silent { .. } | Self::Malformed(_) => {

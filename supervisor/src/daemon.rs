@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::descriptors;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::grpc::listen::{ListenError, Listener, Socket, Tls, serve};
+use crate::grpc::listen::{Door, ListenError, Listener, Socket, Tls};
 use crate::grpc::service::{Ending, Service};
 use crate::house::Options;
 
@@ -69,20 +69,26 @@ pub enum DaemonError {
 /// Runs until a signal or a call asks for the end.
 ///
 /// # Errors
-/// [`DaemonError`], before any call is answered.
+/// [`DaemonError`]: before any call is answered, or because calls can no longer come in.
 pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     let mut signals = Signals::take()?;
     let systemd = Systemd::of(&options.environment);
     let on_signal = options.on_signal;
-    let running = start(options).await?;
+    let mut running = start(options).await?;
     systemd.ready();
     running.say_where();
     let mut asked = running.service.asked_to_end.subscribe();
+    let mut broken = None;
     let ending = tokio::select! {
         () = signals.next() => on_signal,
         () = systemd.keep_telling() => on_signal,
         ending = async { *asked.wait_for(Option::is_some).await.expect("the service lives") } => {
             ending.unwrap_or(on_signal)
+        }
+        error = running.broken() => {
+            tracing::error!(%error, "the supervisor cannot go on");
+            broken = Some(error);
+            Ending::Leave
         }
     };
     systemd.stopping();
@@ -95,7 +101,7 @@ pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
         () = systemd.keep_telling() => {}
     }
     tracing::info!("stopped");
-    Ok(())
+    broken.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// What ends a supervisor from outside: Ctrl-C, a service manager, the end of its terminal.
@@ -122,7 +128,7 @@ impl Signals {
 #[derive(Debug)]
 pub struct Running {
     pub(crate) service: Service,
-    servers: JoinSet<()>,
+    servers: JoinSet<Result<(), ListenError>>,
     /// Removed with this.
     socket: Option<Socket>,
 }
@@ -166,15 +172,12 @@ pub async fn start(options: DaemonOptions) -> Result<Running, DaemonError> {
         asked_to_end: watch::Sender::new(None),
         ending: CancellationToken::new(),
     };
+    let open = |listener| Door::open(service.clone(), listener);
+    let doors = listeners.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
     recovery::begin(&service);
     let mut servers = JoinSet::new();
-    for listener in listeners {
-        let (service, ending) = (service.clone(), service.ending.clone());
-        servers.spawn(async move {
-            if let Err(error) = serve(service, listener, ending).await {
-                tracing::error!(%error, "a listener broke");
-            }
-        });
+    for door in doors {
+        servers.spawn(door.serve(service.ending.clone()));
     }
     Ok(Running { service, servers, socket })
 }
@@ -188,6 +191,18 @@ impl Running {
             "listening at {}; end it with 'ratchet supervisor stop'",
             self.service.listeners.join(" and ")
         );
+    }
+
+    /// Waits until calls can no longer come in by one of the ways in.
+    async fn broken(&mut self) -> ListenError {
+        loop {
+            match self.servers.join_next().await {
+                Some(Ok(Err(error))) => return error,
+                // It was told to end.
+                Some(Ok(Ok(())) | Err(_)) => {}
+                None => std::future::pending().await,
+            }
+        }
     }
 
     /// Ends in order.

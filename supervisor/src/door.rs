@@ -11,7 +11,7 @@ use ratchet_engine::report::ApplyReport;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
 
-use crate::actor::board::StepOf;
+use crate::actor::board::{Active, StepOf};
 use crate::actor::message::{Ask, Caller, Report, Stop, Work};
 use crate::actor::root::{ROOT_MAILBOX, Root};
 use crate::error::Error;
@@ -101,10 +101,15 @@ impl Supervisor {
         self.stop(Some((root.to_owned(), home)), by).await;
     }
 
-    /// Lists the steps that run or wait for room.
+    /// Lists the steps that run or wait for room, and how many have their turn before each that waits.
     #[must_use]
-    pub fn active(&self) -> Vec<StepOf> {
-        self.office.board.list()
+    pub fn active(&self) -> Vec<Active> {
+        self.office.active()
+    }
+
+    /// Says whether a step runs or waits for room.
+    pub(crate) fn is_active(&self, of: &StepOf) -> bool {
+        self.office.board.has(of)
     }
 
     /// Lets no new step begin.

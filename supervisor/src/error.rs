@@ -257,10 +257,12 @@ impl Error {
             | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
-            Self::Spawn { .. } => "spawn-failed",
+            Self::Spawn { .. } => disk_code(self).unwrap_or("spawn-failed"),
             Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
             Self::Start(StartError::Docker(error)) => error.code(),
-            Self::Start(_) => "spawn-failed",
+            Self::Start(
+                StartError::Directory(_) | StartError::Attach(_) | StartError::System(_),
+            ) => disk_code(self).unwrap_or("spawn-failed"),
             Self::WatcherDied => "watcher-died",
             Self::NothingRuns { .. } => "nothing-running",
             Self::Busy => "supervisor-busy",
@@ -349,17 +351,20 @@ impl Error {
             | Self::Edit(EditError::File(error))
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => error.help(),
-            Self::Spawn { .. } => {
-                "look at the cause above; nothing was started, so the command can be repeated"
-                    .to_owned()
-            }
+            Self::Spawn { .. } => disk_help(self)
+                .unwrap_or(
+                    "look at the cause above; nothing was started, so the command can be repeated",
+                )
+                .to_owned(),
             Self::Start(StartError::NoSuchPlace(_)) => {
                 "set it to local: 'ratchet batch config --set locus=local'".to_owned()
             }
             Self::Start(StartError::Docker(error)) => error.help(),
-            Self::Start(_) => {
-                "look at the cause; nothing was started, so the command can be repeated".to_owned()
-            }
+            Self::Start(
+                StartError::Directory(_) | StartError::Attach(_) | StartError::System(_),
+            ) => disk_help(self)
+                .unwrap_or("look at the cause; nothing was started, so the command can be repeated")
+                .to_owned(),
             Self::WatcherDied => "run the same command again: it goes on with the step".to_owned(),
             Self::NothingRuns { .. } => {
                 "'ratchet batch log --last' shows what the latest step printed".to_owned()
@@ -399,6 +404,30 @@ pub fn causes<'a>(
 /// Finds what the operating system says below an error, if it is that which it comes from.
 pub(crate) fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<std::io::ErrorKind> {
     causes(error).find_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()))
+}
+
+/// Names what is the matter with the disk under ratchet's own folder, if it is that.
+fn disk_code(error: &Error) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    match io_kind(error)? {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("disk-full"),
+        ErrorKind::ReadOnlyFilesystem => Some("read-only"),
+        _ => None,
+    }
+}
+
+/// Says what to do about it.
+fn disk_help(error: &Error) -> Option<&'static str> {
+    disk_code(error).map(|code| match code {
+        "disk-full" => {
+            "free some space under ~/.local/state/ratchet ($XDG_STATE_HOME), or set XDG_STATE_HOME to a \
+             folder with room; nothing was started, so the command can be repeated"
+        }
+        _ => {
+            "set XDG_STATE_HOME to a folder that you can write; nothing was started, so the command can be \
+             repeated"
+        }
+    })
 }
 
 fn file_code(error: &FileError) -> &'static str {

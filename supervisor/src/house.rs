@@ -1,6 +1,6 @@
 //! What actors share: how this process is set up, what runs in it, and the project as a caller sees it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use ratchet_engine::settings::Locus;
 use ratchet_spawn::SpawnId;
 use ratchet_spawn::retention::{Keep, sweep};
 
-use crate::actor::board::Board;
+use crate::actor::board::{Active, Board};
 use crate::error::Error;
 use crate::project::Project;
 use crate::room::Room;
@@ -50,6 +50,14 @@ impl Office {
     pub(crate) fn new(options: Options) -> Self {
         let local = Room::new(options.local_capacity);
         Self { options: Arc::new(options), board: Board::new(), local }
+    }
+
+    /// Lists the steps that run or wait for room.
+    pub(crate) fn active(&self) -> Vec<Active> {
+        let line = self.local.waiting().into_iter().enumerate();
+        let mut before: BTreeMap<_, _> = line.map(|(turn, of)| (of, turn)).collect();
+        let posted = self.board.list().into_iter();
+        posted.map(|of| Active { before: before.remove(&of), of }).collect()
     }
 
     /// Gives the room at a locus. What runs in a container runs on this machine, too; an order for a place that there is

@@ -41,7 +41,7 @@ pub mod environment;
 mod fault;
 mod git;
 
-pub use actor::board::StepOf;
+pub use actor::board::{Active, StepOf};
 pub use door::Supervisor;
 pub use error::Error;
 pub use house::Options;

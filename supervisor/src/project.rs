@@ -46,7 +46,7 @@ pub use changes::{CreatedChange, ListedChange, ListedSpec, NewChange, Order, Wor
 pub use create::{CreatedBatch, SCAFFOLD};
 pub use list::{InvalidRow, ListRow, ListedBatch};
 pub use report::{Invalidated, Report, Reported};
-pub use spawns::LoggedStep;
+pub use spawns::{Current, LoggedStep, StepState};
 pub use validate::{Found, Scope, Strictness, Subject, Validated, ValidationIssue};
 
 /// A project: its place, the environment of this invocation, and the clock.

@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use crate::actor::board::StepOf;
+use crate::store::layout::RunHome;
+
 /// One place's room. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Room {
@@ -48,7 +51,14 @@ struct Line {
 #[derive(Debug)]
 struct Waiting {
     project: PathBuf,
-    orders: VecDeque<oneshot::Sender<OwnedSemaphorePermit>>,
+    orders: VecDeque<Order>,
+}
+
+/// Somebody in the line.
+#[derive(Debug)]
+struct Order {
+    home: RunHome,
+    turn: oneshot::Sender<OwnedSemaphorePermit>,
 }
 
 impl Room {
@@ -63,20 +73,25 @@ impl Room {
     }
 
     /// Takes room, or a place in the line.
-    pub(crate) fn enter(&self, project: &Path) -> Entry {
+    pub(crate) fn enter(&self, of: &StepOf) -> Entry {
         let mut line = self.line();
         if line.is_empty()
             && let Some(slot) = self.occupy()
         {
             return Entry::In(slot);
         }
-        let before = line.before(project);
+        let before = line.before(&of.root);
         let (order, turn) = oneshot::channel();
-        line.join(project, order);
+        line.join(&of.root, Order { home: of.home.clone(), turn: order });
         if !std::mem::replace(&mut line.ushered, true) {
             tokio::spawn(self.clone().usher());
         }
         Entry::Waiting(Ticket { turn, capacity: self.capacity, before })
+    }
+
+    /// Lists who waits, in the order of their turns.
+    pub(crate) fn waiting(&self) -> Vec<StepOf> {
+        self.line().in_turn()
     }
 
     /// Gives room to one after the other, until nobody waits.
@@ -91,7 +106,7 @@ impl Room {
                     return;
                 };
                 // Whoever left the line meanwhile takes no room.
-                match order.send(slot) {
+                match order.turn.send(slot) {
                     Ok(()) => break,
                     Err(back) => slot = back,
                 }
@@ -115,7 +130,7 @@ impl Line {
     /// Says whether nobody waits; forgets those who have left.
     fn is_empty(&mut self) -> bool {
         for waiting in &mut self.projects {
-            waiting.orders.retain(|order| !order.is_closed());
+            waiting.orders.retain(|order| !order.turn.is_closed());
         }
         self.projects.retain(|waiting| !waiting.orders.is_empty());
         self.projects.is_empty()
@@ -134,7 +149,18 @@ impl Line {
         own + turns.sum::<usize>()
     }
 
-    fn join(&mut self, project: &Path, order: oneshot::Sender<OwnedSemaphorePermit>) {
+    /// Lists who waits: in each round every project has one turn.
+    fn in_turn(&self) -> Vec<StepOf> {
+        let rounds = self.projects.iter().map(|waiting| waiting.orders.len()).max().unwrap_or(0);
+        let round = |number| {
+            let own = self.projects.iter().map(move |of| (&of.project, of.orders.get(number)));
+            own.filter_map(|(root, order)| Some((root, order?)))
+        };
+        let turns = (0..rounds).flat_map(round).filter(|(_, order)| !order.turn.is_closed());
+        turns.map(|(root, order)| StepOf { root: root.clone(), home: order.home.clone() }).collect()
+    }
+
+    fn join(&mut self, project: &Path, order: Order) {
         match self.projects.iter_mut().find(|waiting| waiting.project == project) {
             Some(waiting) => waiting.orders.push_back(order),
             None => self.projects.push_back(Waiting {
@@ -145,7 +171,7 @@ impl Line {
     }
 
     /// Takes whose turn it is out of the line; their project has its next turn after all others.
-    fn next(&mut self) -> Option<oneshot::Sender<OwnedSemaphorePermit>> {
+    fn next(&mut self) -> Option<Order> {
         let mut waiting = self.projects.pop_front()?;
         let order = waiting.orders.pop_front();
         if !waiting.orders.is_empty() {
@@ -157,21 +183,28 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use ratchet_engine::name::BatchName;
+
     use super::*;
 
     fn room(capacity: usize) -> Room {
         Room::new(NonZeroUsize::new(capacity).unwrap())
     }
 
+    fn of(project: &str) -> StepOf {
+        let batch = BatchName::parse("shop").unwrap();
+        StepOf { root: PathBuf::from(project), home: RunHome::Batch(batch) }
+    }
+
     fn waiting(room: &Room, project: &str) -> Ticket {
-        match room.enter(Path::new(project)) {
+        match room.enter(&of(project)) {
             Entry::In(_) => panic!("there was room"),
             Entry::Waiting(ticket) => ticket,
         }
     }
 
     fn entered(room: &Room, project: &str) -> OwnedSemaphorePermit {
-        match room.enter(Path::new(project)) {
+        match room.enter(&of(project)) {
             Entry::In(slot) => slot,
             Entry::Waiting(_) => panic!("there was no room"),
         }
@@ -219,6 +252,8 @@ mod tests {
         let projects = ["/a", "/b", "/a", "/c", "/a", "/b"];
         let tickets: Vec<_> = projects.iter().map(|project| waiting(&room, project)).collect();
         let last = tickets.last().unwrap().before;
+        let in_turn: Vec<_> = room.waiting().into_iter().map(|of| of.root).collect();
+        assert_eq!(in_turn, ["/a", "/b", "/c", "/a", "/b", "/a"].map(PathBuf::from));
         let order = order_of(first, tickets.into_iter().enumerate().collect()).await;
         assert_eq!(order, [0, 1, 3, 2, 5, 4]);
         assert_eq!(order.iter().position(|number| *number == 5), Some(last));
@@ -230,11 +265,12 @@ mod tests {
         let first = entered(&room, "/a");
         let gone = waiting(&room, "/a");
         drop(gone);
+        assert_eq!(room.waiting(), []);
         let next = waiting(&room, "/a");
         assert_eq!(next.before, 0);
         drop(first);
         drop(next.turn().await);
-        let again = match room.enter(Path::new("/a")) {
+        let again = match room.enter(&of("/a")) {
             Entry::In(slot) => slot,
             // The usher has not gone home yet.
             Entry::Waiting(ticket) => ticket.turn().await,

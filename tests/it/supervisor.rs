@@ -1,9 +1,10 @@
 //! `ratchet supervisor run`, `status` and `stop`: the real daemon, asked by the real commands.
 
+mod door;
 mod log;
 mod systemd;
 
-use ratchet_tests::{Action, Call, Finished, Running, Script, TestEnv, wait};
+use ratchet_tests::{Action, Call, Finished, Manifest, Running, Script, TestEnv, wait};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -38,7 +39,7 @@ fn held(env: &TestEnv) -> String {
 
 /// Has the supervisor begin a step that waits for the file `go`.
 fn begin_a_step(env: &TestEnv) -> Running {
-    let apply = env.ratchet(["batch", "apply", "--json"]).agent(&held(env)).start();
+    let apply = env.ratchet(["batch", "apply", "shop", "--json"]).agent(&held(env)).start();
     wait::until_exists(&env.path("here"));
     apply
 }
@@ -122,6 +123,32 @@ fn a_supervisor_at_another_socket_is_found_by_a_flag_or_by_the_environment() {
     env.ratchet(["supervisor", "status"]).refused();
     let embedded = env.ratchet(["supervisor", "status"]).var("RATCHET_SUPERVISOR", "embedded");
     assert!(embedded.refused().contains("--socket"));
+}
+
+#[test]
+fn a_step_that_waits_for_room_is_told_as_such_by_whoever_is_asked() {
+    let env = shop();
+    env.add_batch(&Manifest::of_changes("web", &["add-page"]));
+    let _supervisor = supervise(&env, &["--capacity", "1"]);
+    let first = begin_a_step(&env);
+    let second = env.ratchet(["batch", "apply", "web", "--json"]).agent(&held(&env)).start();
+    let status = || env.ratchet(["supervisor", "status"]).json();
+    wait::until("the second to wait", || steps(&status(), "active") == ["shop", "web"]);
+    let active = &status()["active"];
+    assert_eq!((&active[0]["state"], active[0].get("before")), (&"running".into(), None));
+    assert_eq!((&active[1]["state"], &active[1]["before"]), (&"waiting".into(), &0.into()));
+    env.ratchet(["supervisor", "status"]).ok().says("waits for room, 0 before it");
+    let of = |batch: &str| env.ratchet(["batch", "status", batch]);
+    assert_eq!(of("shop").json()["running"]["state"], "running");
+    assert_eq!(of("web").json()["running"]["state"], "waiting");
+    of("web").ok().says("Waiting to start: propose of add-page");
+
+    let called_off = env.ratchet(["batch", "cancel", "web"]).json();
+    assert_eq!(called_off["state"], "called-off");
+    second.wait().assert_code(1);
+    env.write("go", "");
+    first.wait().assert_code(0);
+    assert_eq!(env.agent_runs(), 1);
 }
 
 #[test]
@@ -261,7 +288,10 @@ fn what_cannot_be_set_up_is_refused_before_it_listens() {
     assert!(refused(&["--group", "no-such-group"]).contains("code: bad-setup"));
     assert!(refused(&["--drain-timeout", "5s"]).contains("--on-signal drain"));
     assert!(refused(&["--drain-timeout", "soon"]).contains("a duration is a number"));
-    assert!(refused(&["--capacity", "0"]).contains("--capacity"));
+    for capacity in ["0", "10001", "99999999999", "-1", "many"] {
+        let refused = refused(&[&format!("--capacity={capacity}")]);
+        assert!(refused.contains("a number from 1 to 10000"), "{refused}");
+    }
     assert!(refused(&["--listen", "127.0.0.1:0"]).contains("--token-file"));
     let loud = env.ratchet(["supervisor", "run"]).var("RATCHET_LOG", "loud").refused();
     assert!(loud.contains("RATCHET_LOG is 'loud'"), "{loud}");

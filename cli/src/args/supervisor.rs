@@ -47,8 +47,14 @@ Examples:
   ratchet supervisor run --socket /srv/ratchet/supervisor.sock --group dev
   ratchet supervisor run --listen 0.0.0.0:7430 --tls-cert cert.pem --tls-key key.pem --token-file token
 
-Over the network, who has the token may have commands run as this user. Callers set RATCHET_SUPERVISOR to
-https://HOST:7430 and RATCHET_SUPERVISOR_TOKEN_FILE to a file with the token.";
+Over the network, who has the token may have commands run as this user. A token and a certificate of one's own:
+
+  (umask 077; head -c 32 /dev/urandom | base64 -w0 > token)
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=ratchet \\
+      -addext subjectAltName=DNS:HOST -addext basicConstraints=critical,CA:FALSE -keyout key.pem -out cert.pem
+
+Callers set RATCHET_SUPERVISOR to https://HOST:7430, RATCHET_SUPERVISOR_TOKEN_FILE to a file with the token, and
+RATCHET_SUPERVISOR_CA to the certificate.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -95,7 +101,7 @@ pub(crate) struct Run {
     /// How many commands may run at a time; the rest wait in line
     ///
     /// Two for each processor if left out, and at least four: an agent mostly waits for its model.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = capacity)]
     pub(crate) capacity: Option<NonZeroUsize>,
 
     /// What a signal does to steps that run: leave them to their shims, or wait for them
@@ -105,6 +111,14 @@ pub(crate) struct Run {
     /// How long a signal waits for steps that run, such as 90s, 5m or 2h; without an end if left out
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) drain_timeout: Option<Duration>,
+}
+
+/// The most commands that may run at a time; more than a machine can have processes and open files for is a slip.
+const MOST: usize = 10_000;
+
+fn capacity(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= MOST);
+    number.ok_or_else(|| format!("a number from 1 to {MOST}"))
 }
 
 /// What a signal does to running steps.

@@ -170,7 +170,11 @@ ENVIRONMENT
 
   NO_COLOR, CLICOLOR_FORCE      colours
   CI, OPEN_SPEC_INTERACTIVE=0   nobody is asked anything
-  RATCHET_SUPERVISOR            embedded, unix:PATH or http(s)://…: who runs steps
+  RATCHET_SUPERVISOR            who runs steps: embedded, unix:/absolute/path or https://host:port; if it is unset or
+                                empty, the supervisor at this user's socket if one answers, else the command itself
+  RATCHET_SUPERVISOR_TOKEN_FILE the token for https, in a file that only you can open
+  RATCHET_SUPERVISOR_CA         certificates to trust for https instead of the system's, a PEM file
+  RATCHET_LOG                   how much a supervisor logs: off, error, warn, info, debug or trace
   RATCHET_BATCH_AGENT_CMD       a command that stands in for every agent
   RATCHET_AGENT_TIMEOUT_MS      the longest that an agent may run
   RATCHET_AGENT_ENV_ALLOW       variables that agents get beside the usual ones

@@ -5,12 +5,14 @@ mod run;
 pub(crate) mod status;
 pub(crate) mod stop;
 
-use std::path::absolute;
+use std::path::{Path, absolute};
 
 use ratchet_supervisor::client::Client;
 use ratchet_supervisor::client::place::{Place, SUPERVISOR, Wanted};
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::error::Error;
+use ratchet_supervisor::grpc::listen::holder_of;
+use ratchet_supervisor::store::os_lock::Holder;
 
 use super::stage::refused;
 use super::{Ended, failed};
@@ -36,7 +38,7 @@ fn environment() -> Result<Environment, Failure> {
 fn place(of: &Of, environment: &Environment) -> Result<Place, Failure> {
     if let Some(socket) = &of.socket {
         let socket = absolute(socket).map_err(|error| Failure::from_error(&error))?;
-        return Ok(Place::Socket(socket));
+        return Place::socket(socket).map_err(|error| refused(error.into()));
     }
     match Wanted::of(environment).map_err(|error| refused(error.into()))? {
         Wanted::At(place) => Ok(place),
@@ -49,11 +51,25 @@ fn place(of: &Of, environment: &Environment) -> Result<Place, Failure> {
 
 /// Connects; `None` if nobody is there.
 async fn connect(place: &Place) -> Result<Option<Client>, Failure> {
-    match Client::connect(place).await {
-        Ok(client) => Ok(Some(client)),
-        Err(error) if error.is_nobody() => Ok(None),
-        Err(error) => Err(refused(error)),
+    match (Client::connect(place).await, place) {
+        (Ok(client), _) => Ok(Some(client)),
+        (Err(error), Place::Socket(socket)) if error.is_nobody() => match holder_of(socket) {
+            Some(holder) => Err(without_socket(socket, &holder)),
+            None => Ok(None),
+        },
+        (Err(error), _) => Err(refused(error)),
     }
+}
+
+/// Somebody removed the socket of a supervisor that lives.
+fn without_socket(socket: &Path, holder: &Holder) -> Failure {
+    let kill = holder.pid().map_or_else(|| "kill PID".to_owned(), |pid| format!("kill {pid}"));
+    let socket = socket.display();
+    Failure::new(format!("a supervisor runs, {holder}, but its socket {socket} is gone"))
+        .help(format!(
+            "end it with '{kill}' and start it again: its steps go on meanwhile and are found"
+        ))
+        .code("supervisor-unreachable")
 }
 
 /// Connects, or says how to have somebody there.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ratchet_supervisor::StepOf;
+use ratchet_supervisor::Active;
 use ratchet_supervisor::client::about::About;
 use ratchet_supervisor::store::layout::RunHome;
 
@@ -53,13 +53,17 @@ fn row(page: &mut Page, name: &str, value: impl fmt::Display) {
     page.tone(Tone::Dim, format_args!("  {name:<11}")).put(value).end();
 }
 
-fn steps(page: &mut Page, steps: &[StepOf]) {
-    for step in steps {
-        match &step.home {
+fn steps(page: &mut Page, steps: &[Active]) {
+    for Active { of, before } in steps {
+        match &of.home {
             RunHome::Batch(name) => page.put(format_args!("    batch {name}")),
             RunHome::Change(name) => page.put(format_args!("    change {name}")),
         };
-        page.tone(Tone::Dim, format_args!("  {}", step.root.display())).end();
+        page.tone(Tone::Dim, format_args!("  {}", of.root.display()));
+        if let Some(before) = before {
+            page.tone(Tone::Warn, format_args!("  waits for room, {before} before it"));
+        }
+        page.end();
     }
 }
 
@@ -73,6 +77,7 @@ mod tests {
     use std::path::PathBuf;
 
     use ratchet_engine::name::{BatchName, ChangeName};
+    use ratchet_supervisor::StepOf;
 
     use super::*;
     use crate::commands::supervisor::status::Described;
@@ -80,10 +85,14 @@ mod tests {
     use crate::render::page::Ink;
     use crate::schemas::assert_fits;
 
-    fn active() -> Vec<StepOf> {
+    fn active() -> Vec<Active> {
         let batch = RunHome::Batch(BatchName::parse("shop").unwrap());
         let change = RunHome::Change(ChangeName::parse("add-cart").unwrap());
-        [batch, change].map(|home| StepOf { root: PathBuf::from("/home/ada/shop"), home }).into()
+        let root = || PathBuf::from("/home/ada/shop");
+        vec![
+            Active { of: StepOf { root: root(), home: batch }, before: None },
+            Active { of: StepOf { root: root(), home: change }, before: Some(2) },
+        ]
     }
 
     #[test]
@@ -108,7 +117,7 @@ mod tests {
           capacity   4 commands at a time
           active     2 steps
             batch shop  /home/ada/shop
-            change add-cart  /home/ada/shop
+            change add-cart  /home/ada/shop  waits for room, 2 before it
           knows      1 project
             /home/ada/shop
         ");

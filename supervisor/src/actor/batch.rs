@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
-use super::board::Posting;
+use super::board::{Posting, StepOf};
 use super::log;
 use super::message::{Ask, Caller, Place, PlacedReply, Report, Settled, StepEnded, Stop, Work};
 use super::project::ProjectActor;
@@ -265,7 +265,9 @@ impl Batch {
         for notice in notices {
             open.caller.hear(StepEvent::Notice(notice)).await;
         }
+        let root = open.house.project.root().to_owned();
         let place = Place {
+            of: StepOf { root, home: self.args.home.clone() },
             house: Arc::clone(&open.house),
             prepared: Box::new(prepared),
             reply_to: me.clone(),

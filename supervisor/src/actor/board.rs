@@ -19,6 +19,15 @@ pub struct StepOf {
     pub home: RunHome,
 }
 
+/// A step that runs or waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Active {
+    /// Whose step.
+    pub of: StepOf,
+    /// How many have their turn before it; `None` if it waits for no room.
+    pub before: Option<usize>,
+}
+
 /// The board of one supervisor.
 #[derive(Debug)]
 pub(crate) struct Board {
@@ -55,6 +64,11 @@ impl Board {
     /// Lists what is posted, in order.
     pub(crate) fn list(&self) -> Vec<StepOf> {
         self.posted().iter().cloned().collect()
+    }
+
+    /// Says whether a step is posted.
+    pub(crate) fn has(&self, of: &StepOf) -> bool {
+        self.posted().contains(of)
     }
 
     /// Lets no new step begin.

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 use super::batch::Batch;
+use super::board::StepOf;
 use crate::error::Error;
 use crate::event::EventSink;
 use crate::house::House;
@@ -84,6 +85,7 @@ pub(crate) struct Settled<Key> {
 /// Batch → runtime actor: place this order, as soon as there is room.
 pub(crate) struct Place {
     pub(crate) house: Arc<House>,
+    pub(crate) of: StepOf,
     pub(crate) prepared: Box<Prepared>,
     pub(crate) reply_to: ActorRef<Batch>,
     /// Hears that the order has to wait.

@@ -59,7 +59,7 @@ impl Message<Place> for RuntimeActor {
 
 /// Waits for room at the order's locus; `None` if the order was withdrawn first.
 async fn room(office: &Office, place: &Place) -> Option<OwnedSemaphorePermit> {
-    let ticket = match office.room(place.prepared.locus()).enter(place.house.project.root()) {
+    let ticket = match office.room(place.prepared.locus()).enter(&place.of) {
         Entry::In(slot) => return Some(slot),
         Entry::Waiting(ticket) => ticket,
     };

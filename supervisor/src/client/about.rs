@@ -7,7 +7,7 @@ use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::active_step::Home;
 
 use super::{Client, ClientError};
-use crate::actor::board::StepOf;
+use crate::actor::board::{Active, StepOf};
 use crate::grpc::convert::Malformed;
 use crate::store::layout::RunHome;
 
@@ -27,7 +27,7 @@ pub struct About {
     /// How many commands may run at a time.
     pub capacity: u32,
     /// The steps that run or wait for room.
-    pub active: Vec<StepOf>,
+    pub active: Vec<Active>,
     /// The roots of the projects that it knows.
     pub projects: Vec<PathBuf>,
     /// Whether it is about to end and begins no step.
@@ -56,15 +56,16 @@ impl Client {
 }
 
 /// Reads active steps.
-pub(super) fn steps(active: Vec<wire::ActiveStep>) -> Result<Vec<StepOf>, Malformed> {
+pub(super) fn steps(active: Vec<wire::ActiveStep>) -> Result<Vec<Active>, Malformed> {
     active.into_iter().map(step).collect()
 }
 
-fn step(active: wire::ActiveStep) -> Result<StepOf, Malformed> {
+fn step(active: wire::ActiveStep) -> Result<Active, Malformed> {
     let missing = || Malformed::missing("whose step it is");
     let home = match active.home.ok_or_else(missing)? {
         Home::Batch(name) => RunHome::Batch(BatchName::parse(&name).map_err(|_| missing())?),
         Home::Change(name) => RunHome::Change(ChangeName::parse(&name).map_err(|_| missing())?),
     };
-    Ok(StepOf { root: PathBuf::from(active.root), home })
+    let before = active.before.map(|turns| usize::try_from(turns).unwrap_or(usize::MAX));
+    Ok(Active { of: StepOf { root: PathBuf::from(active.root), home }, before })
 }

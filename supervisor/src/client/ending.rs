@@ -15,7 +15,7 @@ use tonic_health::pb::HealthCheckResponse;
 use super::about::steps;
 use super::place::Place;
 use super::{Client, ClientError, refused, whole};
-use crate::actor::board::StepOf;
+use crate::actor::board::Active;
 use crate::grpc::service::Ending;
 
 /// A supervisor that has been asked to end.
@@ -24,7 +24,7 @@ pub struct Leaving {
     /// Its process id, on its machine.
     pub pid: u32,
     /// The steps that ran or waited for room when it was asked.
-    pub active: Vec<StepOf>,
+    pub active: Vec<Active>,
     tells: Tells,
 }
 

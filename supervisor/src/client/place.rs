@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use thiserror::Error;
 
 use crate::environment::Environment;
+use crate::grpc::listen::{LONGEST_SOCKET, fits};
 use crate::store::file::{FileError, Limit, read_there};
 use crate::store::layout::supervisor_socket;
 use crate::store::secret::{SecretError, read_secret};
@@ -63,6 +64,18 @@ pub enum PlaceError {
         /// What it says.
         text: String,
     },
+    /// It knows nobody by name; and what is written here is shown.
+    #[error("{SUPERVISOR} is '{text}', and a supervisor takes a token, no name and password")]
+    Credentials {
+        /// What it says.
+        text: String,
+    },
+    /// The kernel takes no socket of such a path.
+    #[error("{} is too long for a socket: {} bytes, and {LONGEST_SOCKET} is the most", path.display(), path.as_os_str().len())]
+    TooLong {
+        /// The path.
+        path: PathBuf,
+    },
     /// Nobody may call without a token.
     #[error("{SUPERVISOR} is '{text}', and {TOKEN_FILE} names no token for it")]
     NoToken {
@@ -83,30 +96,41 @@ impl Wanted {
     /// # Errors
     /// [`PlaceError`].
     pub fn of(environment: &Environment) -> Result<Self, PlaceError> {
-        match environment.var_os(SUPERVISOR) {
+        match environment.var_os(SUPERVISOR).filter(|said| !said.is_empty()) {
             None => Ok(supervisor_socket(environment).map_or(Self::Embedded, Self::IfThere)),
-            Some(said) if said.is_empty() || said == "embedded" => Ok(Self::Embedded),
+            Some(said) if said == "embedded" => Ok(Self::Embedded),
             Some(said) => Place::parse(said, environment).map(Self::At),
         }
     }
 }
 
 impl Place {
+    /// Takes a socket by its path.
+    ///
+    /// # Errors
+    /// [`PlaceError::TooLong`].
+    pub fn socket(path: PathBuf) -> Result<Self, PlaceError> {
+        if fits(&path) { Ok(Self::Socket(path)) } else { Err(PlaceError::TooLong { path }) }
+    }
+
     fn parse(said: &OsStr, environment: &Environment) -> Result<Self, PlaceError> {
-        let text = || said.to_string_lossy().into_owned();
         if let Some(path) = said.as_bytes().strip_prefix(b"unix:") {
             let path = Path::new(OsStr::from_bytes(path));
-            let socket = path.is_absolute().then(|| Self::Socket(path.to_owned()));
-            return socket.ok_or_else(|| PlaceError::Unknown { text: text() });
+            if !path.is_absolute() {
+                return Err(PlaceError::Unknown { text: said.to_string_lossy().into_owned() });
+            }
+            return Self::socket(path.to_owned());
         }
-        let uri = text();
+        let uri = said.to_string_lossy().into_owned();
+        let text = shown(&uri);
         match uri.split_once("://") {
+            Some(("https", _)) if text != uri => return Err(PlaceError::Credentials { text }),
             Some(("https", host)) if !host.is_empty() => {}
-            Some(("http", _)) => return Err(PlaceError::Plaintext { text: uri }),
-            _ => return Err(PlaceError::Unknown { text: uri }),
+            Some(("http", _)) => return Err(PlaceError::Plaintext { text }),
+            _ => return Err(PlaceError::Unknown { text }),
         }
         let file = |name| environment.var_os(name).filter(|path| !path.is_empty()).map(Path::new);
-        let Some(token) = file(TOKEN_FILE) else { return Err(PlaceError::NoToken { text: uri }) };
+        let Some(token) = file(TOKEN_FILE) else { return Err(PlaceError::NoToken { text }) };
         let ca = file(CA_FILE).map(|path| read_there(path, Limit::CONFIG));
         let ca = ca.transpose().map_err(PlaceError::Ca)?;
         Ok(Self::Remote { uri, token: read_secret(token)?, ca })
@@ -122,6 +146,13 @@ impl Place {
     }
 }
 
+/// Gives an address as it may be shown: a name and password in it are nobody's business.
+fn shown(uri: &str) -> String {
+    let (scheme, rest) = uri.split_once("://").map_or((None, uri), |(of, rest)| (Some(of), rest));
+    let rest = rest.rsplit_once('@').map_or(rest.to_owned(), |(_, host)| format!("***@{host}"));
+    scheme.map_or(rest.clone(), |scheme| format!("{scheme}://{rest}"))
+}
+
 impl PlaceError {
     /// Says what to type next.
     #[must_use]
@@ -133,6 +164,10 @@ impl PlaceError {
             Self::Plaintext { .. } => {
                 "use 'https://host:port', or 'unix:/absolute/path' on this machine".to_owned()
             }
+            Self::Credentials { .. } => {
+                format!("write 'https://host:port', and name the token's file in {TOKEN_FILE}")
+            }
+            Self::TooLong { .. } => "give it a shorter path".to_owned(),
             Self::NoToken { .. } => {
                 format!("set {TOKEN_FILE} to the token file that the supervisor was started with")
             }
@@ -162,10 +197,10 @@ mod tests {
         assert_eq!(socket(&home), Path::new("/run/user/7/ratchet/supervisor.sock"));
         assert_eq!(socket(&home[..1]), Path::new("/home/ada/.cache/ratchet/supervisor.sock"));
         assert!(matches!(wanted(&[]).unwrap(), Wanted::Embedded));
-        for embedded in ["embedded", ""] {
-            let said = wanted(&[("HOME", "/home/ada"), (SUPERVISOR, embedded)]).unwrap();
-            assert!(matches!(said, Wanted::Embedded));
-        }
+        let empty = [("HOME", "/home/ada"), (SUPERVISOR, "")];
+        assert_eq!(socket(&empty), Path::new("/home/ada/.cache/ratchet/supervisor.sock"));
+        let said = wanted(&[("HOME", "/home/ada"), (SUPERVISOR, "embedded")]).unwrap();
+        assert!(matches!(said, Wanted::Embedded));
     }
 
     #[test]
@@ -181,8 +216,27 @@ mod tests {
         }
         let plain = wanted(&[(SUPERVISOR, "http://127.0.0.1:7430")]).unwrap_err();
         assert!(matches!(plain, PlaceError::Plaintext { .. }));
+        let long = format!("unix:/{}", "x".repeat(LONGEST_SOCKET));
+        let refused = wanted(&[(SUPERVISOR, &long)]).unwrap_err();
+        assert!(matches!(refused, PlaceError::TooLong { .. }), "{refused:?}");
         let bare = wanted(&[(SUPERVISOR, "https://build:7430")]).unwrap_err();
         assert!(matches!(bare, PlaceError::NoToken { .. }));
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_refused_and_not_shown() {
+        for said in [
+            "https://ada:pa55@build:7430",
+            "https://ada:p@55@build:7430",
+            "http://ada:pa55@build:7430",
+            "htps://ada:pa55@build:7430",
+            "ada:pa55@build:7430",
+        ] {
+            let refused = wanted(&[(SUPERVISOR, said)]).unwrap_err();
+            let text = format!("{refused} {} {refused:?}", refused.help());
+            assert!(text.contains("***@build:7430"), "{text}");
+            assert!(!text.contains("55"), "{text}");
+        }
     }
 
     #[test]

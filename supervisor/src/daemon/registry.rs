@@ -80,7 +80,6 @@ impl Registry {
         if !root.join(crate::store::layout::RATCHET_DIR).is_dir() {
             return;
         }
-        tracing::info!(project = ?root, "a project is known from now on");
         roots.insert(root.to_owned());
         tracing::info!(project = ?root, "a project is known from now on");
         if self.keeping == Keeping::Yes {

@@ -1,12 +1,18 @@
 //! Where calls come in: a Unix socket that only this user (or a group) can reach, and TCP with TLS and a token.
 
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
+    PermissionsExt as _, chown,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_proto::supervisor::v1::supervisor_service_server::SupervisorServiceServer;
+use rustix::fs::OFlags;
 use rustix::process::{Gid, Resource, getrlimit};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
@@ -22,7 +28,7 @@ use super::auth::{Admit, Doorkeeper};
 use super::connection::incoming;
 use super::service::Service;
 use crate::Supervisor;
-use crate::store::os_lock::{Taken, try_take};
+use crate::store::os_lock::{Holder, Taken, holder, try_take};
 
 /// What a call may weigh. Requests are small; the largest is an environment.
 const LARGEST_REQUEST: usize = 4 * 1024 * 1024;
@@ -38,6 +44,9 @@ const OURS: usize = 4096;
 
 /// How many over the network, where anybody may come as far as the door.
 const STRANGERS: usize = 512;
+
+/// The most bytes that the path of a Unix socket can have: the kernel's `sun_path` less its end.
+pub const LONGEST_SOCKET: usize = 107;
 
 /// A way in.
 #[derive(Debug)]
@@ -63,10 +72,24 @@ pub struct Tls {
 #[derive(Debug, Error)]
 pub enum ListenError {
     /// Another supervisor is there.
-    #[error("a supervisor is already running at {}", socket.display())]
+    #[error("a supervisor is already running at {}: {holder}", socket.display())]
     AlreadyThere {
         /// Its socket.
         socket: PathBuf,
+        /// Its process.
+        holder: Holder,
+    },
+    /// Something of somebody's is where the socket would be.
+    #[error("{} is there already, and is no socket", path.display())]
+    NotASocket {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// The kernel takes no socket of such a path.
+    #[error("{} is too long for a socket: {} bytes, and {LONGEST_SOCKET} is the most", path.display(), path.as_os_str().len())]
+    TooLong {
+        /// The path.
+        path: PathBuf,
     },
     /// Others can reach into the socket's folder.
     #[error("{} is not only yours (mode {mode:o}, uid {uid})", folder.display())]
@@ -99,7 +122,7 @@ pub enum ListenError {
 pub struct Socket {
     path: PathBuf,
     /// Held as long as this supervisor is the one at this socket.
-    _lock: std::fs::File,
+    _lock: File,
 }
 
 impl Socket {
@@ -109,49 +132,79 @@ impl Socket {
     /// [`ListenError`].
     pub fn bind(path: &Path, group: Option<Gid>) -> Result<(Self, UnixListener), ListenError> {
         let failed = |source| ListenError::System { place: path.display().to_string(), source };
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        make_folder(folder, group)?;
-        let lock = std::fs::OpenOptions::new()
+        if !fits(path) {
+            return Err(ListenError::TooLong { path: path.to_owned() });
+        }
+        make_folder(path.parent().unwrap_or(Path::new("/")), group)?;
+        let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
-            .open(path.with_extension("lock"))
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(lock_of(path))
             .map_err(failed)?;
         match try_take(&lock).map_err(failed)? {
             Taken::Yes => {}
             Taken::No => {
-                return Err(ListenError::AlreadyThere { socket: path.to_owned() });
+                let (socket, holder) = (path.to_owned(), holder(&lock));
+                return Err(ListenError::AlreadyThere { socket, holder });
             }
         }
-        // Whoever left it there is dead: it would hold the lock.
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            Ok(()) | Err(_) => {}
-        }
+        clear(path)?;
         let listener = UnixListener::bind(path).map_err(failed)?;
         let mode = if group.is_some() { 0o660 } else { 0o600 };
-        std::os::unix::fs::chown(path, None, group.map(|group| group.as_raw())).map_err(failed)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(failed)?;
+        chown(path, None, group.map(|group| group.as_raw())).map_err(failed)?;
+        fs::set_permissions(path, Permissions::from_mode(mode)).map_err(failed)?;
         Ok((Self { path: path.to_owned(), _lock: lock }, listener))
+    }
+}
+
+/// Says whether a path can be that of a socket.
+pub(crate) fn fits(socket: &Path) -> bool {
+    socket.as_os_str().as_bytes().len() <= LONGEST_SOCKET
+}
+
+/// Tells whose socket one is, also when somebody has removed the socket: its supervisor holds the lock beside it.
+#[must_use]
+pub fn holder_of(socket: &Path) -> Option<Holder> {
+    let lock = File::open(lock_of(socket)).ok()?;
+    Some(holder(&lock)).filter(Holder::is_known)
+}
+
+/// Names the lock beside a socket. Two sockets never share one.
+fn lock_of(socket: &Path) -> PathBuf {
+    let mut name = socket.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+/// Removes the socket of a supervisor that is dead: it would hold the lock. Anything else is somebody's.
+fn clear(path: &Path) -> Result<(), ListenError> {
+    let failed = |source| ListenError::System { place: path.display().to_string(), source };
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.file_type().is_socket() => fs::remove_file(path).map_err(failed),
+        Ok(_) => Err(ListenError::NotASocket { path: path.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(error)),
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
         // The next supervisor removes it otherwise.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
 fn make_folder(folder: &Path, group: Option<Gid>) -> Result<(), ListenError> {
     let failed = |source| ListenError::System { place: folder.display().to_string(), source };
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     if let Some(group) = group {
-        std::os::unix::fs::chown(folder, None, Some(group.as_raw())).map_err(failed)?;
-        let mode = std::fs::Permissions::from_mode(0o710);
-        std::fs::set_permissions(folder, mode).map_err(failed)?;
+        chown(folder, None, Some(group.as_raw())).map_err(failed)?;
+        fs::set_permissions(folder, Permissions::from_mode(0o710)).map_err(failed)?;
     }
-    let meta = std::fs::metadata(folder).map_err(failed)?;
+    let meta = fs::metadata(folder).map_err(failed)?;
     let (mode, uid) = (meta.mode() & 0o777, meta.uid());
     let others = if group.is_some() { 0o027 } else { 0o077 };
     if mode & others != 0 || uid != rustix::process::geteuid().as_raw() {
@@ -160,29 +213,47 @@ fn make_folder(folder: &Path, group: Option<Gid>) -> Result<(), ListenError> {
     Ok(())
 }
 
-/// Answers calls until the end is asked for and every call has ended.
-///
-/// # Errors
-/// Fails if the TLS material is none, or if the listener breaks.
-pub(crate) async fn serve(
-    service: Service,
+/// A way in that is ready: whatever could be wrong with it has been told.
+#[derive(Debug)]
+pub(crate) struct Door {
     listener: Listener,
-    ending: CancellationToken,
-) -> Result<(), ListenError> {
-    match listener {
-        Listener::Unix(listener, group) => {
-            let router = router(service, Admit::Peers(group), None)?;
-            let incoming = incoming(listener, places(OURS));
-            router.serve_with_incoming_shutdown(incoming, ending.cancelled_owned()).await
-        }
-        Listener::Tcp(listener, tls) => {
-            let admit = Admit::Token(Arc::new(tls.token.clone()));
-            let router = router(service, admit, Some(&tls))?;
-            let incoming = incoming(listener, places(STRANGERS));
-            router.serve_with_incoming_shutdown(incoming, ending.cancelled_owned()).await
-        }
+    router: Router,
+}
+
+impl Door {
+    /// Makes a way in ready.
+    ///
+    /// # Errors
+    /// Fails if the TLS material is none.
+    pub(crate) fn open(service: Service, listener: Listener) -> Result<Self, ListenError> {
+        let router = match &listener {
+            Listener::Unix(_, group) => router(service, Admit::Peers(*group), None)?,
+            Listener::Tcp(_, tls) => {
+                router(service, Admit::Token(Arc::new(tls.token.clone())), Some(tls))?
+            }
+        };
+        Ok(Self { listener, router })
     }
-    .map_err(ListenError::Broken)
+
+    /// Answers calls until the end is asked for and every call has ended.
+    ///
+    /// # Errors
+    /// Fails if the listener breaks.
+    pub(crate) async fn serve(self, ending: CancellationToken) -> Result<(), ListenError> {
+        let Self { listener, router } = self;
+        let ending = ending.cancelled_owned();
+        match listener {
+            Listener::Unix(listener, _) => {
+                let incoming = incoming(listener, places(OURS));
+                router.serve_with_incoming_shutdown(incoming, ending).await
+            }
+            Listener::Tcp(listener, _) => {
+                let incoming = incoming(listener, places(STRANGERS));
+                router.serve_with_incoming_shutdown(incoming, ending).await
+            }
+        }
+        .map_err(ListenError::Broken)
+    }
 }
 
 /// Leaves half of the files that may be open to the work itself.

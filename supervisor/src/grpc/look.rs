@@ -27,7 +27,7 @@ pub(super) fn status(project: &Project, batch: &BatchName) -> Result<wire::Batch
         kind: entry.kind_text.into_owned(),
         message: entry.message.into_owned(),
     });
-    let running = project.running(batch)?.map(|(inflight, _)| inflight.into_wire());
+    let running = project.running(batch)?.map(|current| current.into_wire());
     Ok(wire::BatchStatus { running, latest, ..status.into_wire() })
 }
 

@@ -19,12 +19,12 @@ use super::look;
 use super::refusal::{bad_request, detail};
 use super::steps::{Stage, deadline};
 use crate::Supervisor;
-use crate::actor::board::StepOf;
+use crate::actor::board::Active;
 use crate::daemon::registry::Registry;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::follow::Start;
-use crate::project::Project;
+use crate::project::{Current, Project};
 use crate::request::{ApplyRequest, ChangeStepRequest};
 use crate::store::layout::RunHome;
 use ratchet_engine::name::{BatchName, StepKey};
@@ -127,12 +127,13 @@ async fn off_the_loop<T: Send + 'static>(
     }
 }
 
-fn active_to_wire(step: StepOf) -> wire::ActiveStep {
-    let home = match step.home {
+fn active_to_wire(Active { of, before }: Active) -> wire::ActiveStep {
+    let home = match of.home {
         RunHome::Batch(name) => wire::active_step::Home::Batch(name.to_string()),
         RunHome::Change(name) => wire::active_step::Home::Change(name.to_string()),
     };
-    wire::ActiveStep { root: step.root.display().to_string(), home: Some(home) }
+    let before = before.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX));
+    wire::ActiveStep { root: of.root.display().to_string(), home: Some(home), before }
 }
 
 /// Makes the queue of one client.
@@ -234,14 +235,14 @@ impl SupervisorService for Service {
         .await?;
         // One that waits for room here is called off; nobody outside could do that.
         self.supervisor.stop_step(project.root(), home.clone(), by).await;
-        let Some((inflight, dir)) = running else {
+        let Some(current) = running else {
             return Ok(Response::new(wire::CancelResponse { stopped: None }));
         };
         // One that another process watches is asked through its directory.
         let (asked, at) = (project.clone(), home.clone());
         off_the_loop(move || asked.stop(&at, by)).await?;
-        project.end_of(&home, &dir).await?;
-        Ok(Response::new(wire::CancelResponse { stopped: Some(inflight.into_wire()) }))
+        project.end_of(&home, &current.dir).await?;
+        Ok(Response::new(wire::CancelResponse { stopped: Some(current.into_wire()) }))
     }
 
     async fn attach(&self, request: Request<wire::AttachRequest>) -> Answer<Self::AttachStream> {
@@ -255,8 +256,8 @@ impl SupervisorService for Service {
                     let nothing = || Error::NothingRuns { batch: batch.clone() };
                     project.running(&batch)?.ok_or_else(nothing)
                 });
-                let (inflight, dir) = running.await?;
-                (dir, Some(inflight))
+                let Current { dir, step, .. } = running.await?;
+                (dir, Some(step))
             }
             wire::attach_request::Of::Spawn(id) => {
                 let project = self.project(who, project).await?;
@@ -343,7 +344,7 @@ fn batches(root: PathBuf, environment: &Environment) -> wire::ProjectBatches {
         let rows = project.list()?.into_iter().map(|row| {
             let mut row = row.into_wire();
             let running = BatchName::parse(&row.name).ok().map(|name| project.running(&name));
-            row.running = running.and_then(|found| found.ok()?).map(|(step, _)| step.into_wire());
+            row.running = running.and_then(|found| found.ok()?).map(|current| current.into_wire());
             row
         });
         Ok(rows.collect())

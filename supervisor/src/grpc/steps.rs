@@ -175,7 +175,7 @@ impl Stage {
     async fn leaves(&self, home: &RunHome) {
         self.ending.cancelled().await;
         let of = StepOf { root: self.project.root().to_owned(), home: home.clone() };
-        if !self.supervisor.active().contains(&of) {
+        if !self.supervisor.is_active(&of) {
             std::future::pending().await
         }
     }

@@ -46,6 +46,27 @@ pub struct LoggedStep {
     pub output: bool,
 }
 
+/// A step that has begun and is not over, whoever watches it.
+#[derive(Debug)]
+pub struct Current {
+    /// The step.
+    pub step: Inflight,
+    /// Its spawn.
+    pub dir: SpawnDir,
+    /// How far it is.
+    pub state: StepState,
+}
+
+/// How far a step is that is not over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepState {
+    /// Its command is still to start: it waits for room, or for what it needs to run.
+    Waiting,
+    /// Its command runs.
+    Running,
+}
+
 /// A spawn that cannot be looked at.
 #[derive(Debug, Error)]
 pub enum SpawnsError {
@@ -99,7 +120,7 @@ impl Project {
     ///
     /// # Errors
     /// Fails if the intent on disk cannot be read.
-    pub fn running(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+    pub fn running(&self, batch: &BatchName) -> Result<Option<Current>, Error> {
         self.running_in(&RunHome::Batch(batch.clone()))
     }
 
@@ -107,24 +128,24 @@ impl Project {
     ///
     /// # Errors
     /// As [`Project::running`].
-    pub fn running_in(&self, home: &RunHome) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+    pub fn running_in(&self, home: &RunHome) -> Result<Option<Current>, Error> {
         let run = self.layout().run(home);
-        let Some(inflight) = Inflight::read(&run)? else { return Ok(None) };
-        let Some(dir) = dir_of(&inflight)? else { return Ok(None) };
-        let standing = probe(&dir).map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
-        let runs = match standing {
-            Standing::Running(_) => true,
-            Standing::NeverStarted => is_held(self.layout(), home),
-            Standing::Abandoned | Standing::Ended(_) | Standing::Lost(_) => false,
+        let Some(step) = Inflight::read(&run)? else { return Ok(None) };
+        let Some(dir) = dir_of(&step)? else { return Ok(None) };
+        let standing = probe(&dir).map_err(|source| unreachable_spawn(&step.spawn, source))?;
+        let state = match standing {
+            Standing::Running(_) => Some(StepState::Running),
+            Standing::NeverStarted => is_held(self.layout(), home).then_some(StepState::Waiting),
+            Standing::Abandoned | Standing::Ended(_) | Standing::Lost(_) => None,
         };
-        Ok(runs.then_some((inflight, dir)))
+        Ok(state.map(|state| Current { step, dir, state }))
     }
 
     /// Asks the step of a batch that runs now to stop, and returns it. Who watches it records that.
     ///
     /// # Errors
     /// As [`Project::running`], and if the request cannot be written.
-    pub fn cancel(&self, batch: &BatchName) -> Result<Option<(Inflight, SpawnDir)>, Error> {
+    pub fn cancel(&self, batch: &BatchName) -> Result<Option<Current>, Error> {
         self.stop(&RunHome::Batch(batch.clone()), StopReason::Cancel)
     }
 
@@ -133,18 +154,14 @@ impl Project {
     ///
     /// # Errors
     /// As [`Project::cancel`].
-    pub fn stop(
-        &self,
-        home: &RunHome,
-        by: StopReason,
-    ) -> Result<Option<(Inflight, SpawnDir)>, Error> {
-        let Some((inflight, dir)) = self.running_in(home)? else {
+    pub fn stop(&self, home: &RunHome, by: StopReason) -> Result<Option<Current>, Error> {
+        let Some(current) = self.running_in(home)? else {
             self.give_up(home)?;
             return Ok(None);
         };
-        request_stop(&dir, &by.request())
-            .map_err(|source| unreachable_spawn(&inflight.spawn, source))?;
-        Ok(Some((inflight, dir)))
+        request_stop(&current.dir, &by.request())
+            .map_err(|source| unreachable_spawn(&current.step.spawn, source))?;
+        Ok(Some(current))
     }
 
     /// Waits until nothing is left of a spawn that ran in a run home, or nobody is left who would start it.

@@ -1,6 +1,7 @@
 //! Chores that are due from time to time, whoever does them: a marker file's age says when the last time was.
 
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +14,8 @@ pub fn claim(folder: &Path, now: SystemTime, every: Duration) -> bool {
     if last.is_some_and(|last| now.duration_since(last).is_ok_and(|since| since < every)) {
         return false;
     }
-    File::create(&marker).and_then(|file| file.set_modified(now)).is_ok()
+    let ours = File::options().create(true).truncate(true).write(true).mode(0o600).open(&marker);
+    ours.and_then(|file| file.set_modified(now)).is_ok()
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ fn wait_within(
 }
 
 /// Asks the kernel who holds the lock of a file.
-fn holder(file: &File) -> Holder {
+pub(crate) fn holder(file: &File) -> Holder {
     let Ok(inode) = file.metadata().map(|meta| meta.ino().to_string()) else { return Holder(None) };
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     // `12: FLOCK  ADVISORY  WRITE 345 08:02:678 0 EOF`; whoever waits has an arrow before the kind.
@@ -108,8 +108,14 @@ fn holder(file: &File) -> Holder {
 }
 
 impl Holder {
+    /// Says whether it is known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Returns its number, if it is known.
-    pub(crate) fn pid(&self) -> Option<i32> {
+    #[must_use]
+    pub fn pid(&self) -> Option<i32> {
         self.0.as_ref().map(|(pid, _)| *pid)
     }
 }

@@ -147,6 +147,29 @@ fn a_disk_that_is_full_when_a_step_ends_loses_nothing_once_there_is_room() {
 }
 
 #[test]
+fn a_disk_without_room_for_a_spawn_is_named_and_nothing_is_begun() {
+    let env = shop();
+    let agent = env.agent(&Script::honest());
+    let disk = Disk::at(env.base().join("small"));
+    let apply = || {
+        let call = env.ratchet(["batch", "apply"]).embedded().agent(&agent);
+        call.var("XDG_STATE_HOME", env.base().join("small"))
+    };
+    disk.fill();
+    let refused = apply().refused();
+    assert!(refused.contains("code: disk-full"), "{refused}");
+    assert!(refused.contains("XDG_STATE_HOME"), "{refused}");
+    disk.empty();
+    disk.make_read_only();
+    let refused = apply().refused();
+    assert!(refused.contains("code: read-only"), "{refused}");
+    disk.make_writable();
+    assert_eq!(env.agent_runs(), 0);
+    apply().ok();
+    assert_eq!(env.agent_runs(), 1);
+}
+
+#[test]
 fn a_disk_that_is_read_only_when_a_step_ends_loses_nothing_once_it_can_be_written() {
     let env = shop();
     let agent = held_silent(&env);

@@ -2,6 +2,7 @@
 //! the following, because nothing here takes the signal.
 
 use ratchet_supervisor::follow::{Start, follow};
+use ratchet_supervisor::project::{Current, StepState};
 
 use crate::args::Format;
 use crate::args::batch::Attach;
@@ -17,10 +18,16 @@ use ratchet_engine::shell::quoted;
 pub(super) fn run(args: &Attach, ui: Ui) -> Ended {
     let project = open()?;
     let batch = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
-    let Some((step, dir)) = project.running(&batch).map_err(failed)? else {
+    let Some(Current { step, dir, state }) = project.running(&batch).map_err(failed)? else {
         return Err(Failure::new(format!("No step of batch '{batch}' is running"))
             .help("'ratchet batch log --last' shows what the latest step printed."));
     };
+    if state == StepState::Waiting {
+        ui.tell(|page| {
+            page.tone(Tone::Dim, "It waits for room; what it prints follows once it has begun.")
+                .end();
+        });
+    }
     let from = args.from.map_or(Start::Now, Start::Offset);
     watching(ui, Format::Text, async |sink| follow(&step, &dir, from, sink).await)?
         .map_err(failed)?;

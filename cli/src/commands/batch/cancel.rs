@@ -3,7 +3,7 @@
 
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_supervisor::client::{Client, Stopped};
-use ratchet_supervisor::project::Project;
+use ratchet_supervisor::project::{Current, Project, StepState};
 use ratchet_supervisor::request::StopReason;
 use ratchet_supervisor::store::layout::RunHome;
 use serde::Serialize;
@@ -32,6 +32,7 @@ struct Cancelled<'a> {
 #[serde(rename_all = "kebab-case")]
 enum State {
     Stopped,
+    CalledOff,
     NothingRunning,
 }
 
@@ -50,13 +51,20 @@ pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
     };
     let stopped = Cancelled {
         batch: &batch,
-        state: State::Stopped,
+        state: match step.state {
+            StepState::Waiting => State::CalledOff,
+            StepState::Running => State::Stopped,
+        },
         spawn: Some(&step.spawn),
         change: Some(&step.key),
     };
     ui.answer(format, &stopped, |page| {
         page.tone(Tone::Good, "✓ ");
-        page.put(format_args!("Stopped the step of '{}' (spawn {})", step.key, step.spawn));
+        let done = match step.state {
+            StepState::Waiting => "Called off, before it began,",
+            StepState::Running => "Stopped",
+        };
+        page.put(format_args!("{done} the step of '{}' (spawn {})", step.key, step.spawn));
         page.end();
     })?;
     Ok(Exit::Success)
@@ -69,9 +77,11 @@ async fn stop(project: &Project, batch: &BatchName) -> Result<Option<Stopped>, F
     if let Some(mut client) = Client::find(project).await.map_err(refused)? {
         return client.cancel(project, home, StopReason::Cancel).await.map_err(refused);
     }
-    let Some((step, dir)) = project.cancel(batch).map_err(failed)? else { return Ok(None) };
+    let Some(Current { step, dir, state }) = project.cancel(batch).map_err(failed)? else {
+        return Ok(None);
+    };
     project.end_of(&home, &dir).await.map_err(failed)?;
-    Ok(Some(Stopped { spawn: step.spawn, key: step.key }))
+    Ok(Some(Stopped { spawn: step.spawn, key: step.key, state }))
 }
 
 #[cfg(test)]

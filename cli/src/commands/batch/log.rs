@@ -128,6 +128,7 @@ fn draw(page: &mut Page, steps: &[LoggedStep], key: Option<&StepKey>) {
 mod tests {
     use ratchet_engine::name::SpawnId;
     use ratchet_engine::transition::StepKind;
+    use ratchet_supervisor::project::StepState;
 
     use super::*;
     use crate::render::page::Ink;
@@ -160,6 +161,7 @@ mod tests {
             transition: None,
             spawn: SpawnId::parse("03").unwrap(),
             started_at: "2026-07-02T09:05:01.000Z".into(),
+            state: StepState::Running,
         };
         assert_fits("log", &Logged { batch: &batch, steps: &[], running: Some(&running) });
     }

@@ -4,7 +4,7 @@ use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_engine::shell::quoted;
 use ratchet_engine::transition::StepKind;
 use ratchet_supervisor::event;
-use ratchet_supervisor::project::Project;
+use ratchet_supervisor::project::{Current, Project, StepState};
 use serde::Serialize;
 
 use crate::commands::failed;
@@ -12,7 +12,7 @@ use crate::render::page::{Page, Tone};
 use crate::ui::Ui;
 
 /// What `running` is in JSON.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Running {
     pub(super) change: StepKey,
@@ -21,20 +21,22 @@ pub(super) struct Running {
     pub(super) transition: Option<StepKind>,
     pub(super) spawn: SpawnId,
     pub(super) started_at: String,
+    pub(super) state: StepState,
 }
 
 impl Running {
     /// Looks for it. That it cannot be told whether one runs is no reason to show nothing.
     pub(super) fn find(project: &Project, batch: &BatchName, ui: Ui) -> Option<Self> {
         match project.running(batch) {
-            Ok(found) => found.map(|(inflight, _)| Self {
-                transition: match inflight.running() {
+            Ok(found) => found.map(|Current { step, state, .. }| Self {
+                transition: match step.running() {
                     event::Running::Agent { kind, .. } => Some(kind),
                     event::Running::Proof => None,
                 },
-                change: inflight.key,
-                spawn: inflight.spawn,
-                started_at: inflight.started_at,
+                change: step.key,
+                spawn: step.spawn,
+                started_at: step.started_at,
+                state,
             }),
             Err(error) => {
                 let why = failed(error).sentence();
@@ -50,7 +52,13 @@ impl Running {
 
     /// Draws it in one line.
     pub(super) fn draw(&self, page: &mut Page, batch: &BatchName) {
-        page.tone(Tone::Busy, "Running: ");
+        page.tone(
+            Tone::Busy,
+            match self.state {
+                StepState::Waiting => "Waiting to start: ",
+                StepState::Running => "Running: ",
+            },
+        );
         match self.transition {
             Some(kind) => page.put(format_args!("{kind} of {}", self.change)),
             None => page.put(&self.change),

@@ -45,6 +45,7 @@ pub(super) mod tests {
     use ratchet_engine::settings::GateMode;
     use ratchet_engine::status::{BatchState, BatchStatus, Progress};
     use ratchet_engine::transition::StepKind;
+    use ratchet_supervisor::project::StepState;
 
     use super::*;
     use crate::render::page::{Ink, Page};
@@ -74,6 +75,7 @@ pub(super) mod tests {
             transition: Some(StepKind::Apply),
             spawn: SpawnId::parse("01").unwrap(),
             started_at: "2026-07-02T09:05:01.000Z".into(),
+            state: StepState::Running,
         };
         let mut page = Page::new(Ink::Plain);
         running.draw(&mut page, &batch.name);
@@ -81,6 +83,10 @@ pub(super) mod tests {
             page.finish(),
             "Running: apply of add-cart, since 2026-07-02T09:05:01.000Z (follow it: ratchet batch attach shop)\n"
         );
+        let waiting = Running { state: StepState::Waiting, ..running.clone() };
+        let mut page = Page::new(Ink::Plain);
+        waiting.draw(&mut page, &batch.name);
+        assert!(page.finish().starts_with("Waiting to start: apply of add-cart, since "));
         let shown = Shown { status: batch.to_status_json(), running: Some(&running) };
         assert_fits("status", &shown);
         assert_fits("status", &Shown { running: None, ..shown });

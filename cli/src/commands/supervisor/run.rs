@@ -105,6 +105,12 @@ fn refused(error: DaemonError) -> Failure {
         DaemonError::Listen(ListenError::OpenFolder { folder, .. }) => failure
             .help(format!("make it yours alone: 'chmod 700 {}', or listen elsewhere with '--socket PATH'", folder.display()))
             .code("cannot-listen"),
+        DaemonError::Listen(ListenError::NotASocket { .. }) => failure
+            .help("nothing was touched; listen elsewhere with '--socket PATH', or move it away")
+            .code("cannot-listen"),
+        DaemonError::Listen(ListenError::TooLong { .. }) => {
+            failure.help("listen at a shorter one with '--socket PATH'").code("cannot-listen")
+        }
         DaemonError::Listen(ListenError::Tls(_)) => failure
             .help("look whether both are PEM and belong together: 'openssl x509 -in CERT -noout -text'")
             .code("cannot-listen"),

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use ratchet_supervisor::StepOf;
+use ratchet_supervisor::Active;
 use ratchet_supervisor::client::about::About;
+use ratchet_supervisor::project::StepState;
 use ratchet_supervisor::store::layout::RunHome;
 use serde::Serialize;
 
@@ -26,19 +27,23 @@ pub(crate) struct Described {
     started_at: String,
     listeners: Vec<String>,
     capacity: u32,
-    active: Vec<Active>,
+    active: Vec<Listed>,
     projects: Vec<PathBuf>,
     draining: bool,
 }
 
 /// A step that runs or waits for room: of a batch, or of a change on its own.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Active {
+pub(crate) struct Listed {
     root: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
     batch: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<String>,
+    state: StepState,
+    /// How many have their turn before it; absent if it waits for no room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<usize>,
 }
 
 /// Asks who answers.
@@ -62,19 +67,20 @@ impl From<About> for Described {
             started_at: about.started_at,
             listeners: about.listeners,
             capacity: about.capacity,
-            active: about.active.iter().map(Active::from).collect(),
+            active: about.active.iter().map(Listed::from).collect(),
             projects: about.projects,
             draining: about.draining,
         }
     }
 }
 
-impl From<&StepOf> for Active {
-    fn from(step: &StepOf) -> Self {
-        let (batch, change) = match &step.home {
+impl From<&Active> for Listed {
+    fn from(Active { of, before }: &Active) -> Self {
+        let (batch, change) = match &of.home {
             RunHome::Batch(name) => (Some(name.to_string()), None),
             RunHome::Change(name) => (None, Some(name.to_string())),
         };
-        Self { root: step.root.clone(), batch, change }
+        let state = before.map_or(StepState::Running, |_| StepState::Waiting);
+        Self { root: of.root.clone(), batch, change, state, before: *before }
     }
 }

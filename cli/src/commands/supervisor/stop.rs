@@ -1,6 +1,6 @@
 //! `ratchet supervisor stop`: asks for the end, waits for it, and says which steps go on.
 
-use ratchet_supervisor::StepOf;
+use ratchet_supervisor::Active;
 use ratchet_supervisor::client::place::Place;
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::grpc::service::Ending;
@@ -8,7 +8,7 @@ use ratchet_supervisor::project::Project;
 use serde::Serialize;
 
 use super::run::drain;
-use super::status::Active;
+use super::status::Listed;
 use super::{connect, environment, place};
 use crate::args::supervisor::Stop;
 use crate::commands::Ended;
@@ -27,9 +27,9 @@ pub(crate) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
     /// The steps that ran or waited for room when it was asked.
-    active: Vec<Active>,
+    active: Vec<Listed>,
     /// Those of them that nobody has recorded: they go on without it, or wait to be found.
-    unfinished: Vec<Active>,
+    unfinished: Vec<Listed>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -45,9 +45,9 @@ pub(crate) struct Gone {
     /// Its process id.
     pub(crate) pid: u32,
     /// The steps that it had.
-    pub(crate) active: Vec<StepOf>,
+    pub(crate) active: Vec<Active>,
     /// Those of them that go on without it.
-    pub(crate) unfinished: Vec<StepOf>,
+    pub(crate) unfinished: Vec<Active>,
 }
 
 /// Stops the supervisor.
@@ -89,15 +89,15 @@ async fn stop(
 }
 
 /// Says whether a step has begun and is not recorded. A project that cannot be looked at hides none.
-fn is_unfinished(step: &StepOf, environment: &Environment) -> bool {
-    let project = Project::at(&step.root, environment.clone());
+fn is_unfinished(Active { of, .. }: &Active, environment: &Environment) -> bool {
+    let project = Project::at(&of.root, environment.clone());
     let homes = project.and_then(|project| project.unfinished());
-    homes.map_or(true, |homes| homes.contains(&step.home))
+    homes.map_or(true, |homes| homes.contains(&of.home))
 }
 
 impl Answer {
     pub(crate) fn of(gone: Option<&Gone>) -> Self {
-        let list = |steps: &[StepOf]| steps.iter().map(Active::from).collect();
+        let list = |steps: &[Active]| steps.iter().map(Listed::from).collect();
         match gone {
             Some(Gone { pid, active, unfinished }) => Self {
                 state: State::Stopped,

@@ -6,8 +6,8 @@ use ratchet_engine::status::{
 use ratchet_proto::supervisor::v1 as wire;
 
 use super::{IntoWire, count, kind_to_wire, word};
-use crate::project::{ListRow, LoggedStep};
-use crate::store::inflight::{Inflight, Task};
+use crate::project::{Current, ListRow, LoggedStep, StepState};
+use crate::store::inflight::Task;
 
 impl IntoWire for BatchStatus {
     type Message = wire::BatchStatus;
@@ -121,19 +121,21 @@ impl IntoWire for ParkView {
     }
 }
 
-impl IntoWire for Inflight {
+impl IntoWire for Current {
     type Message = wire::Running;
 
     fn into_wire(self) -> wire::Running {
-        let kind = match self.task {
+        let Self { step, state, .. } = self;
+        let kind = match step.task {
             Task::Step(task) => kind_to_wire(task.subject.kind),
             Task::Proof(_) => wire::StepKind::Unspecified,
         };
         wire::Running {
-            spawn: self.spawn.to_string(),
-            key: self.key.to_string(),
+            spawn: step.spawn.to_string(),
+            key: step.key.to_string(),
             kind: kind.into(),
-            started_at: self.started_at,
+            started_at: step.started_at,
+            waiting: state == StepState::Waiting,
         }
     }
 }
