@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
-use ratchet_engine::name::{SpawnId, StepKey};
+use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
 use ratchet_proto::status::{from_status, mark};
@@ -30,6 +30,7 @@ use tonic_health::pb::health_client::HealthClient;
 use self::place::{CA_FILE, Place, PlaceError, Wanted};
 use crate::error::{causes, io_kind};
 use crate::event::{EventSink, StepEvent};
+use crate::follow::Start;
 use crate::grpc::convert::request::{Halting, Said, project_to_wire};
 use crate::grpc::convert::{FromWire as _, Malformed};
 use crate::project::{Project, Report, StepState};
@@ -268,6 +269,30 @@ impl Client {
             .map_err(|error| Malformed::new(format!("a spawn's id: {error}")))?;
         let state = if running.waiting { StepState::Waiting } else { StepState::Running };
         Ok(Some(Stopped { spawn, key: StepKey::from_text(&running.key), state }))
+    }
+
+    /// As [`crate::follow::follow`], of the step of a batch that runs at that supervisor.
+    ///
+    /// # Errors
+    /// [`ClientError`]; the step goes on.
+    pub async fn attach(
+        &mut self,
+        project: &Project,
+        batch: &BatchName,
+        from: Start,
+        events: EventSink,
+    ) -> Result<(), ClientError> {
+        let offset = match from {
+            Start::Now => None,
+            Start::Offset(offset) => Some(offset),
+        };
+        let of = Some(wire::attach_request::Of::Batch(batch.to_string()));
+        let message = wire::AttachRequest { project: Some(self.project(project)?), of, offset };
+        let mut answers = self.service.attach(message).await.map_err(refused)?.into_inner();
+        while let Some(answer) = answers.message().await.map_err(refused)? {
+            tell(&events, answer.event.ok_or_else(|| Malformed::missing("an event"))?).await?;
+        }
+        Ok(())
     }
 
     /// Has a first word said: the shortest answer that passes the same door as every call.

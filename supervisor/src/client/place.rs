@@ -105,6 +105,17 @@ impl Wanted {
 }
 
 impl Place {
+    /// Names the supervisor that is on another machine, if it is one that is wanted: what its steps print is there.
+    ///
+    /// # Errors
+    /// [`PlaceError`].
+    pub fn elsewhere(environment: &Environment) -> Result<Option<Self>, PlaceError> {
+        match Wanted::of(environment)? {
+            Wanted::At(place @ Self::Remote { .. }) => Ok(Some(place)),
+            Wanted::At(Self::Socket(_)) | Wanted::IfThere(_) | Wanted::Embedded => Ok(None),
+        }
+    }
+
     /// Takes a socket by its path.
     ///
     /// # Errors

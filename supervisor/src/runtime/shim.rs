@@ -33,10 +33,14 @@ pub(crate) enum ShimHandle {
 /// A shim that is a child of this process: it never stays as a zombie.
 #[derive(Debug)]
 pub(crate) struct Child {
-    child: Option<process::Child>,
+    child: Reaped,
     /// Readable once it is gone.
     end: AsyncFd<Arc<OwnedFd>>,
 }
+
+/// A child process that is waited for whatever becomes of its watcher.
+#[derive(Debug)]
+struct Reaped(Option<process::Child>);
 
 impl Shim {
     /// Waits until it is gone. What it exits with says nothing that its record does not say better. Safe to drop.
@@ -69,18 +73,20 @@ impl Child {
     /// Starts a shim and keeps an eye on it.
     pub(super) fn start(launch: impl FnOnce() -> io::Result<process::Child>) -> io::Result<Self> {
         let child = launch()?;
-        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+        let pid = Pid::from_child(&child);
+        let child = Reaped(Some(child));
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
         #[expect(
             deprecated,
             reason = "sound for a descriptor that is owned; its successor is unsafe"
         )]
         let end = AsyncFd::with_interest(Arc::new(pidfd), Interest::READABLE)?;
-        Ok(Self { child: Some(child), end })
+        Ok(Self { child, end })
     }
 
     async fn ended(&mut self) {
         // One that cannot be waited for any more is gone as well.
-        while self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None))) {
+        while self.child.is_running() {
             match self.end.readable().await {
                 Ok(mut woken) => woken.clear_ready(),
                 Err(_) => return,
@@ -89,13 +95,19 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl Reaped {
+    fn is_running(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Reaped {
     /// Its watcher died and it goes on, for as long as the step takes: the wait has a thread of its own.
     fn drop(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
-        if !matches!(child.try_wait(), Ok(None)) {
+        if !self.is_running() {
             return;
         }
+        let Some(mut child) = self.0.take() else { return };
         let wait = std::thread::Builder::new().name("shim-wait".to_owned()).stack_size(128 * 1024);
         if let Err(error) = wait.spawn(move || child.wait()) {
             tracing::warn!(%error, "a shim cannot be waited for");

@@ -113,7 +113,9 @@ fn a_certificate_of_ones_own_does_and_an_authoritys_does_not() {
     {
         let env = shop();
         let (cert, key) = certificate(is_ca);
-        let _supervisor = supervise_with(over_tls(&env, &cert, &key));
+        // Over the network no environment travels: the agent is the supervisor's.
+        let agent = env.agent(&Script::honest());
+        let _supervisor = supervise_with(over_tls(&env, &cert, &key).agent(&agent));
         let listeners = env.ratchet(["supervisor", "status"]).json()["listeners"].to_string();
         let port: String = listeners
             .rsplit("127.0.0.1:")
@@ -122,12 +124,12 @@ fn a_certificate_of_ones_own_does_and_an_authoritys_does_not() {
             .chars()
             .take_while(char::is_ascii_digit)
             .collect();
+        let place = format!("https://localhost:{port}");
         let apply = |ca: Option<&str>| {
             let call = env
                 .ratchet(["batch", "apply", "--json"])
-                .var("RATCHET_SUPERVISOR", format!("https://localhost:{port}"))
-                .var("RATCHET_SUPERVISOR_TOKEN_FILE", env.base().join("token"))
-                .agent(&env.agent(&Script::honest()));
+                .var("RATCHET_SUPERVISOR", &place)
+                .var("RATCHET_SUPERVISOR_TOKEN_FILE", env.base().join("token"));
             match ca {
                 Some(name) => call.var("RATCHET_SUPERVISOR_CA", env.base().join(name)),
                 None => call,
@@ -137,7 +139,11 @@ fn a_certificate_of_ones_own_does_and_an_authoritys_does_not() {
         assert!(stranger.contains("code: supervisor-untrusted"), "{stranger}");
         assert!(stranger.contains("RATCHET_SUPERVISOR_CA"), "{stranger}");
         if trusted {
-            assert!(apply(Some("cert.pem")).run().stdout().contains("\"state\""));
+            assert_eq!(apply(Some("cert.pem")).run().json()["state"], "advanced");
+            let attach = env.ratchet(["batch", "attach"]).var("RATCHET_SUPERVISOR", &place);
+            let attach = attach.var("RATCHET_SUPERVISOR_TOKEN_FILE", env.base().join("token"));
+            let over = attach.var("RATCHET_SUPERVISOR_CA", env.base().join("cert.pem")).refused();
+            assert!(over.contains("code: nothing-running"), "{over}");
         } else {
             let refused = apply(Some("cert.pem")).refused();
             assert!(refused.contains("code: supervisor-untrusted"), "{refused}");
