@@ -2,13 +2,19 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|said| said == value);
-    if !(is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu")) {
+    if (said("CARGO_CFG_TARGET_OS").as_str(), said("CARGO_CFG_TARGET_ENV").as_str())
+        != ("linux", "gnu")
+    {
         return;
     }
-    let features = std::env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
-    if features.split(',').any(|feature| feature == "crt-static") {
+    if said("CARGO_CFG_TARGET_FEATURE").split(',').any(|feature| feature == "crt-static") {
         println!("cargo::rustc-link-arg-bins=-static");
     }
     println!("cargo::rustc-link-arg-bins=-no-pie");
+}
+
+/// Reads what cargo tells of the target.
+fn said(variable: &str) -> String {
+    let said = std::env::vars_os().find(|(name, _)| name == variable);
+    said.and_then(|(_, value)| value.into_string().ok()).unwrap_or_default()
 }
