@@ -127,7 +127,7 @@ fn no_test_is_put_off_and_no_work_is_left_as_a_note() {
 
 /// The arrows between crates: folder, and the crates of ours that it may name, itself included.
 const CRATES: [(&str, &[&str]); 8] = [
-    ("proto/", &["ratchet_proto"]),
+    ("proto/", &["ratchet_proto", "ratchet_spawn"]),
     ("supervisor/engine/", &["ratchet_engine"]),
     ("runtime-agent/spawn/", &["ratchet_spawn"]),
     (

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use ratchet_proto::status::check;
-use ratchet_proto::supervisor::v1::ErrorDetail;
+use ratchet_proto::error::v1::ErrorDetail;
+use ratchet_proto::status::{Server, check};
 use rustix::process::{Gid, Uid};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
@@ -14,6 +14,10 @@ use tonic::service::Interceptor;
 use tonic::{Code, Request, Status};
 
 use super::connection::Caller;
+
+/// How this server calls itself where it refuses.
+const US: Server =
+    Server { name: "the supervisor", restart: "restart the supervisor: 'ratchet supervisor stop'" };
 
 /// Whoever calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +80,7 @@ impl Doorkeeper {
 impl Interceptor for Doorkeeper {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         let peer = self.peer(&request).map_err(Refused::status)?;
-        check(request.metadata()).map_err(|status| *status)?;
+        check(request.metadata(), US).map_err(|status| *status)?;
         if let Some(caller) = request.extensions().get::<Caller>() {
             caller.admit();
         }

@@ -204,7 +204,7 @@ fn router(service: Service, admit: Admit, tls: Option<&Tls>) -> Result<Router, L
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(tell_health(health, service.supervisor.clone()));
     let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(ratchet_proto::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(ratchet_proto::SUPERVISOR_DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .expect("our descriptors were made by our own build");
