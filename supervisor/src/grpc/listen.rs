@@ -8,12 +8,13 @@ use std::os::unix::fs::{
     PermissionsExt as _, chown,
 };
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_door::connection::{incoming, places};
+use ratchet_door::token::Token;
 use ratchet_proto::supervisor::v1::supervisor_service_server::SupervisorServiceServer;
 use rustix::fs::OFlags;
-use rustix::process::{Gid, Resource, getrlimit};
+use rustix::process::Gid;
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener};
@@ -25,7 +26,6 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 use super::auth::{Admit, Doorkeeper};
-use super::connection::incoming;
 use super::service::Service;
 use crate::Supervisor;
 use crate::store::os_lock::{Holder, Taken, holder, try_take};
@@ -65,7 +65,7 @@ pub struct Tls {
     /// Its key, PEM.
     pub key: SecretString,
     /// Who has it may call.
-    pub token: SecretString,
+    pub token: Token,
 }
 
 /// Why nothing can come in.
@@ -228,9 +228,7 @@ impl Door {
     pub(crate) fn open(service: Service, listener: Listener) -> Result<Self, ListenError> {
         let router = match &listener {
             Listener::Unix(_, group) => router(service, Admit::Peers(*group), None)?,
-            Listener::Tcp(_, tls) => {
-                router(service, Admit::Token(Arc::new(tls.token.clone())), Some(tls))?
-            }
+            Listener::Tcp(_, tls) => router(service, Admit::Token(tls.token.clone()), Some(tls))?,
         };
         Ok(Self { listener, router })
     }
@@ -256,12 +254,6 @@ impl Door {
     }
 }
 
-/// Leaves half of the files that may be open to the work itself.
-fn places(wanted: usize) -> usize {
-    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
-    files.map_or(wanted, |files| wanted.min(files / 2))
-}
-
 /// Says that all is well until no step may begin any more.
 async fn tell_health(health: HealthReporter, supervisor: Supervisor) {
     health.set_serving::<SupervisorServiceServer<Service>>().await;
@@ -275,7 +267,7 @@ fn router(service: Service, admit: Admit, tls: Option<&Tls>) -> Result<Router, L
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(tell_health(health, service.supervisor.clone()));
     let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(ratchet_proto::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(ratchet_proto::SUPERVISOR_DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .expect("our descriptors were made by our own build");
