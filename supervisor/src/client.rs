@@ -345,6 +345,13 @@ impl ClientError {
     pub fn help(&self) -> Option<String> {
         let help = match self {
             Self::Place(error) => error.help(),
+            Self::Unreachable { source, .. }
+                if io_kind(source) == Some(io::ErrorKind::PermissionDenied) =>
+            {
+                "it is another user's: have it started with '--group GROUP' for a group of yours, or do without: \
+                 RATCHET_SUPERVISOR=embedded"
+                    .to_owned()
+            }
             Self::Unreachable { .. } => {
                 "start it with 'ratchet supervisor run', or do without: RATCHET_SUPERVISOR=embedded"
                     .to_owned()

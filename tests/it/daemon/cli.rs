@@ -1,5 +1,7 @@
 //! The command line at a supervisor: the same words, the same documents and the same exits as without one.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 
 use ratchet_supervisor::grpc::service::Ending;
@@ -207,6 +209,19 @@ fn a_supervisor_that_is_named_and_not_there_is_an_error_that_says_what_to_type()
         assert!(refused.contains("code: bad-supervisor"), "{odd}: {refused}");
     }
     assert!(env.journal("shop").is_empty() && env.agent_runs() == 0);
+}
+
+#[test]
+fn another_users_supervisor_is_told_as_such() {
+    let env = shop();
+    let hosted = Hosted::start(&env, 1);
+    let folder = env.socket().parent().expect("a folder").to_owned();
+    let mode = |mode| std::fs::set_permissions(&folder, Permissions::from_mode(mode));
+    mode(0o000).expect("a folder of ours");
+    let refused = env.ratchet(["supervisor", "status"]).without_privileges().refused();
+    mode(0o700).expect("a folder of ours");
+    assert!(refused.contains("another user's") && refused.contains("--group"), "{refused}");
+    hosted.end(Ending::Leave);
 }
 
 #[test]
