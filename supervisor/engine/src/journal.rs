@@ -99,6 +99,8 @@ pub struct ReadEntry<'a> {
     pub proof: Option<ProofRecord>,
     /// The spawn it concludes.
     pub spawn: Option<Cow<'a, str>>,
+    /// The image it ran in.
+    pub image: Option<Cow<'a, str>>,
     /// A hash of what was approved.
     pub approved: Option<Cow<'a, str>>,
 }
@@ -194,6 +196,7 @@ impl ReadEntry<'_> {
             via: self.via,
             proof: self.proof,
             spawn: self.spawn.map(own),
+            image: self.image.map(own),
             approved: self.approved.map(own),
         }
     }
@@ -226,6 +229,7 @@ impl<'de> Visitor<'de> for EntryVisitor {
                 Member::Transition => entry.transition = map.next_value::<Text<'de>>()?.word(),
                 Member::Via => entry.via = map.next_value::<Text<'de>>()?.word(),
                 Member::Spawn => entry.spawn = map.next_value::<Text<'de>>()?.0,
+                Member::Image => entry.image = map.next_value::<Text<'de>>()?.0,
                 Member::Approved => entry.approved = map.next_value::<Text<'de>>()?.0,
                 Member::Proof => {
                     entry.proof = serde_json::from_value(map.next_value()?).ok();
@@ -250,6 +254,7 @@ enum Member {
     Via,
     Proof,
     Spawn,
+    Image,
     Approved,
     #[serde(other)]
     Other,

@@ -2,6 +2,7 @@
 //!
 //! Nothing is started or judged here. How a spawn's folder works is `ratchet-spawn`'s business.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -44,6 +45,9 @@ pub struct LoggedStep {
     pub message: String,
     /// What it printed is still stored.
     pub output: bool,
+    /// The very image it ran in, if it ran in a container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 /// A step that has begun and is not over, whoever watches it.
@@ -248,6 +252,7 @@ impl Project {
             at: entry.at.into_owned(),
             kind: entry.kind_text.into_owned(),
             message: entry.message.into_owned(),
+            image: entry.image.map(Cow::into_owned),
         }
     }
 }

@@ -75,6 +75,7 @@ fn the_very_image_is_in_the_record_of_the_step() {
     world.step(HONEST);
     let id = engine::docker(["image", "inspect", "--format", "{{.Id}}", "ratchet-test:busybox"]);
     assert_eq!(world.outcomes()[0]["image"], id, "{:#?}", world.outcomes());
+    world.env.ratchet(["batch", "log"]).ok().says(&format!("  in {id}"));
 }
 
 #[test]

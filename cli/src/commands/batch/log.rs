@@ -117,6 +117,9 @@ fn draw(page: &mut Page, steps: &[LoggedStep], key: Option<&StepKey>) {
         page.tone(tone(step), &step.kind);
         page.put(format_args!("  {}", step.message.lines().next().unwrap_or_default())).end();
         page.tone(Tone::Dim, format_args!("    spawn {}", step.spawn));
+        if let Some(image) = &step.image {
+            page.tone(Tone::Dim, format_args!("  in {image}"));
+        }
         if !step.output {
             page.tone(Tone::Dim, "  (output no longer stored)");
         }
@@ -144,13 +147,14 @@ mod tests {
             kind: kind.into(),
             message: "five tasks\ndone".into(),
             output,
+            image: output.then(|| "sha256:4f5e".into()),
         };
         let steps = [step("01", "completion", true), step("02", "blocker", false)];
         let mut page = Page::new(Ink::Plain);
         draw(&mut page, &steps, None);
         insta::assert_snapshot!(page.finish(), @r"
         2026-07-02T09:05:01.000Z  add-cart  apply  completion  five tasks
-            spawn 01
+            spawn 01  in sha256:4f5e
         2026-07-02T09:05:01.000Z  add-cart  apply  blocker  five tasks
             spawn 02  (output no longer stored)
         ");

@@ -176,6 +176,7 @@ impl IntoWire for LoggedStep {
             outcome: self.kind,
             message: self.message,
             has_output: self.output,
+            image: self.image,
         }
     }
 }
