@@ -25,6 +25,7 @@ mod hex;
 mod house;
 mod lossy;
 mod news;
+mod observe;
 mod order;
 mod perform;
 mod record;

@@ -198,7 +198,7 @@ names! {
         SyncMs "ratchet.journal.sync_ms" "How long the write and its sync took, in milliseconds.",
         AwakeMs "ratchet.awake_ms" "How long the command ran in awake time, in milliseconds; the span's own length is wall time.",
         DowntimeMs "ratchet.downtime_ms" "From the last sign of the process that began the step until it was found, in milliseconds.",
-        Rule "ratchet.outcome.rule" "The rule that fired: 1, 2, 3a, 3b, 3c, 3d or 4 (see the guide).",
+        Rule "ratchet.outcome.rule" "The rule that fired: 1, 2, 3a, 3b, 3c, 3d, 4a or 4b (see below).",
         Claim "ratchet.outcome.claim" "What the agent claimed: completion, blocker, needs-input or none.",
         EvidenceBefore "ratchet.outcome.evidence.before" "The change's folder before the step: exists, plan, ticked boxes of all.",
         EvidenceAfter "ratchet.outcome.evidence.after" "The same, after it.",

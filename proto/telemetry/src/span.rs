@@ -54,6 +54,19 @@ impl TraceSpan {
         Self::begin(name, &Context::new(), None, to)
     }
 
+    /// Begins a span below the one whose [`TraceSpan::scope`] this is in; a trace of its own if it is in none.
+    #[must_use]
+    pub fn here(name: SpanName<'_>) -> Self {
+        Self::begin(name, &Context::current(), None, &[])
+    }
+
+    /// Gives what another process needs to go on below the span whose [`TraceSpan::scope`] this is in.
+    #[must_use]
+    pub fn parent_here() -> Option<TraceParent> {
+        TRACER.get()?;
+        TraceParent::of(Context::current().span().span_context())
+    }
+
     /// Begins a span below one of another process; a trace of its own if there is none.
     #[must_use]
     pub fn under(parent: Option<&TraceParent>, name: SpanName<'_>) -> Self {
@@ -64,24 +77,14 @@ impl TraceSpan {
     /// Begins a span below this one.
     #[must_use]
     pub fn child(&self, name: SpanName<'_>) -> Self {
-        self.below(name, None, &[])
+        self.child_since(name, None)
     }
 
     /// Begins a span below this one at a moment that is over.
     #[must_use]
     pub fn child_since(&self, name: SpanName<'_>, since: Option<SystemTime>) -> Self {
-        self.below(name, since, &[])
-    }
-
-    /// Begins a span below this one that is linked to others.
-    #[must_use]
-    pub fn child_linked(&self, name: SpanName<'_>, to: &[TraceParent]) -> Self {
-        self.below(name, None, to)
-    }
-
-    fn below(&self, name: SpanName<'_>, since: Option<SystemTime>, to: &[TraceParent]) -> Self {
         match &self.context {
-            Some(context) => Self::begin(name, context, since, to),
+            Some(context) => Self::begin(name, context, since, &[]),
             None => Self::none(),
         }
     }
@@ -102,6 +105,24 @@ impl TraceSpan {
         Self { context: Some(above.with_span(span)) }
     }
 
+    /// Does something within a span below this one, which fails if that fails.
+    ///
+    /// # Errors
+    /// As `work`.
+    pub fn during<T, E>(
+        &self,
+        name: SpanName<'_>,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let span = self.child(name);
+        let done = span.in_scope(|| work(&span));
+        if done.is_err() {
+            span.fail("error");
+        }
+        span.end();
+        done
+    }
+
     /// Says whether anybody will see it.
     #[must_use]
     pub fn is_recording(&self) -> bool {
@@ -112,6 +133,13 @@ impl TraceSpan {
     pub fn rename(&self, name: SpanName<'_>) {
         if let Some(context) = &self.context {
             context.span().update_name(name.text());
+        }
+    }
+
+    /// Says that it has to do with another one, which is not above it.
+    pub fn link(&self, to: &TraceParent) {
+        if let Some(context) = &self.context {
+            context.span().add_link(to.link().span_context, Vec::new());
         }
     }
 
@@ -180,7 +208,7 @@ impl TraceSpan {
     }
 
     /// The same for a future: while it is polled, log records belong to the span.
-    pub fn scope<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+    pub fn scope<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         work.with_context(self.context.clone().unwrap_or_default())
     }
 }
