@@ -101,18 +101,25 @@ impl StepTrace {
             Err(error) => (TaskResult::Error, Cow::Borrowed(error.code())),
         };
         let span = &self.span;
+        let step = report.as_ref().ok().and_then(step_of);
+        if let Some(step) = step.filter(|_| self.labels.task.is_none()) {
+            // It was refused before it had an intent.
+            let task = task_for(step.transition);
+            span.rename(SpanName::StepOf(task));
+            span.set(Attribute::TaskName, task.as_str());
+            span.set(Attribute::Change, step.change.to_string());
+        }
+        let cause = step.and_then(|step| step.cause).map(|cause| word(&cause));
         span.set(Attribute::TaskRunResult, result.as_str());
-        match report {
-            Ok(report) => {
-                span.set(Attribute::StepState, state.clone());
-                if let Some(step) = step_of(report) {
-                    span.set_some(Attribute::Cause, step.cause.map(|cause| word(&cause)));
-                }
-                if let TaskResult::Failure | TaskResult::Timeout | TaskResult::Error = result {
-                    span.fail(state);
-                }
+        if report.is_ok() {
+            span.set(Attribute::StepState, state.clone());
+        }
+        span.set_some(Attribute::Cause, cause.clone());
+        match result {
+            TaskResult::Failure | TaskResult::Timeout | TaskResult::Error => {
+                span.fail(cause.unwrap_or(state));
             }
-            Err(_) => span.fail(state),
+            TaskResult::Success | TaskResult::Cancellation | TaskResult::Skip => {}
         }
         span.end();
         let mut facts: Vec<Fact> = vec![(Attribute::TaskRunResult, result.as_str().into())];
@@ -126,16 +133,17 @@ impl StepTrace {
 }
 
 /// What was decided, and from how much.
-pub(crate) fn selected(span: &TraceSpan, snapshot: &Snapshot, plan: &Plan) {
+pub(crate) fn selected(step: &TraceSpan, span: &TraceSpan, snapshot: &Snapshot, plan: &Plan) {
     if !span.is_recording() {
         return;
     }
-    let word = match plan {
-        Plan::Spawn(_) => "spawn",
-        Plan::Prove(_) => "prove",
-        Plan::Parked(_) => "parked",
-        Plan::Idle(_) => "idle",
+    let (word, phase) = match plan {
+        Plan::Spawn(step) => ("spawn", Some(step.phase.name.to_string())),
+        Plan::Prove(proving) => ("prove", Some(proving.phase.to_string())),
+        Plan::Parked(_) => ("parked", None),
+        Plan::Idle(_) => ("idle", None),
     };
+    step.set_some(Attribute::Phase, phase);
     let changes = snapshot.manifest.phases.iter().map(|phase| phase.changes.len());
     span.set(Attribute::DecidePlan, word);
     span.set(Attribute::Candidates, count(changes.sum()));
@@ -174,13 +182,17 @@ fn evidence(facts: &ChangeFacts) -> String {
 fn task_of(inflight: &Inflight) -> Task {
     match &inflight.task {
         InflightTask::Proof(_) => Task::Proof,
-        InflightTask::Step(task) => match task.subject.kind {
-            StepKind::Propose => Task::Propose,
-            StepKind::Apply => Task::Apply,
-            StepKind::Verify => Task::Verify,
-            StepKind::Decompose => Task::Decompose,
-            StepKind::Pr => Task::Pr,
-        },
+        InflightTask::Step(task) => task_for(task.subject.kind),
+    }
+}
+
+fn task_for(kind: StepKind) -> Task {
+    match kind {
+        StepKind::Propose => Task::Propose,
+        StepKind::Apply => Task::Apply,
+        StepKind::Verify => Task::Verify,
+        StepKind::Decompose => Task::Decompose,
+        StepKind::Pr => Task::Pr,
     }
 }
 

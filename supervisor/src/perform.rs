@@ -91,7 +91,7 @@ fn select(
     let plan = decide::decide(&snapshot)
         .map_err(|error| Error::Dag { batch: request.batch.clone(), error })?;
     fault::at(Point::Decided, environment);
-    observe::selected(span, &snapshot, &plan);
+    observe::selected(&house.trace, span, &snapshot, &plan);
     Ok((snapshot, plan))
 }
 
