@@ -6,7 +6,7 @@
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::store::layout::telemetry_queue;
 use ratchet_telemetry::log::{self, Dress, Format, Level, Lines};
-use ratchet_telemetry::{Service, Telemetry, setup};
+use ratchet_telemetry::{Life, Service, Telemetry, setup};
 
 use crate::args::{Command, LogFormat, Logging};
 use crate::commands::Ended;
@@ -103,18 +103,19 @@ fn begin(role: Role, logging: Logging, ui: Ui) -> Result<Option<Telemetry>, Fail
     environment.hide_secrets();
     let telemetry = match role {
         Role::Plain => None,
-        Role::Steps => started(&environment, "ratchet", ui),
-        Role::Supervisor => started(&environment, "ratchet-supervisor", ui),
+        Role::Steps => started(&environment, "ratchet", Life::Command, ui),
+        Role::Supervisor => {
+            let waits_in = telemetry_queue(&environment);
+            started(&environment, "ratchet-supervisor", Life::Service { waits_in }, ui)
+        }
     };
     let lines = Lines { level, format: logging.format(), dress: dress(&environment, ui.err()) };
     log::begin(lines, telemetry.as_ref()).map_err(|error| Failure::from_error(&error))?;
     Ok(telemetry)
 }
 
-fn started(environment: &Environment, name: &'static str, ui: Ui) -> Option<Telemetry> {
-    // A command is soon over; what it cannot send is not worth a queue that nobody would empty.
-    let waits_in = (name != "ratchet").then(|| telemetry_queue(environment)).flatten();
-    let service = Service { name, version: env!("CARGO_PKG_VERSION"), waits_in };
+fn started(environment: &Environment, name: &'static str, life: Life, ui: Ui) -> Option<Telemetry> {
+    let service = Service { name, version: env!("CARGO_PKG_VERSION"), life };
     match setup::start(|name| environment.var(name), &service) {
         Ok(telemetry) => telemetry,
         Err(error) => {

@@ -89,6 +89,17 @@ pub struct Sampler {
     pub parent_based: bool,
 }
 
+/// How counts are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// As totals of the process.
+    Cumulative,
+    /// As what was added.
+    Delta,
+    /// As whatever needs the least memory.
+    LowMemory,
+}
+
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -100,6 +111,8 @@ pub struct Config {
     pub service: Option<String>,
     /// Which traces are kept.
     pub sampler: Sampler,
+    /// How counts are told, if somebody says so.
+    pub counting: Option<Counting>,
     /// How often metrics are sent.
     pub metric_interval: Duration,
     /// How long spans and records wait for company.
@@ -152,6 +165,7 @@ impl Config {
             resource: read.pairs("OTEL_RESOURCE_ATTRIBUTES")?,
             service: read.text("OTEL_SERVICE_NAME").map(str::to_owned),
             sampler: read.sampler()?,
+            counting: read.counting()?,
             metric_interval: read.ms("OTEL_METRIC_EXPORT_INTERVAL", 60_000)?,
             batch_delay: read.ms("OTEL_BSP_SCHEDULE_DELAY", 1_000)?,
             queue: read.count("OTEL_BSP_MAX_QUEUE_SIZE", 4_096)?,
@@ -232,6 +246,19 @@ impl<'a, F: Fn(&str) -> Option<&'a str>> Reader<F> {
         match uri.scheme_str() {
             Some("http" | "https") if uri.host().is_some() => Ok(Some(uri)),
             _ => Err(bad(name, "must begin with http:// or https:// and name a host".to_owned())),
+        }
+    }
+
+    fn counting(&self) -> Result<Option<Counting>, ConfigError> {
+        let name = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
+        match self.text(name).map(str::to_ascii_lowercase).as_deref() {
+            None => Ok(None),
+            Some("cumulative") => Ok(Some(Counting::Cumulative)),
+            Some("delta") => Ok(Some(Counting::Delta)),
+            Some("lowmemory") => Ok(Some(Counting::LowMemory)),
+            Some(other) => {
+                Err(bad(name, format!("is '{other}': use cumulative, delta or lowmemory")))
+            }
         }
     }
 

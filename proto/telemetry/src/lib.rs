@@ -18,7 +18,7 @@ pub mod span;
 
 pub use carrier::TraceParent;
 pub use opentelemetry::Value;
-pub use setup::{Service, Telemetry};
+pub use setup::{Life, Service, Telemetry};
 pub use span::TraceSpan;
 
 /// The instrumentation scope of everything that is told.

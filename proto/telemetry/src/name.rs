@@ -211,7 +211,6 @@ names! {
         UsageComplete "ratchet.usage.completeness" "known, partial or unknown.",
         Cost "ratchet.usage.cost_usd" "What the agent says it cost, in US dollars.",
         ToolsDropped "ratchet.tools.dropped" "Tool calls beyond the first 64 of a spawn, which have no span.",
-        ToolFailed "ratchet.tool.failed" "A tool answered with an error.",
         Limit "ratchet.limit" "Which limit was hit: start, idle, wall, output or memory.",
         StopBy "ratchet.stop.by" "Who asked for the stop.",
         StrayCount "ratchet.strays" "Processes that were left running and ended.",

@@ -8,7 +8,7 @@ mod encoding;
 mod shape;
 mod stream;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
@@ -29,10 +29,17 @@ const LONGEST: usize = 16 << 10;
 const HEAD: usize = 8;
 
 /// The secrets of this process, and the redactor that was made of them.
-static KNOWN: Mutex<Known> = Mutex::new(Known { values: BTreeSet::new(), made: None });
+static KNOWN: Mutex<Known> = Mutex::new(Known { values: VecDeque::new(), made: None });
+
+/// How many values are known at most; the one that came first goes first. A supervisor has many callers, and their tokens
+/// change.
+const MOST_VALUES: usize = 256;
+
+/// Up to so many heads the automaton may be the fast and large one.
+const FEW_HEADS: usize = 1000;
 
 struct Known {
-    values: BTreeSet<Vec<u8>>,
+    values: VecDeque<Vec<u8>>,
     made: Option<Arc<Redactor>>,
 }
 
@@ -40,10 +47,14 @@ struct Known {
 pub fn know<'a>(values: impl IntoIterator<Item = &'a [u8]>) {
     let mut known = known();
     for value in values.into_iter().map(<[u8]>::trim_ascii).filter(|value| is_telling(value)) {
-        if !known.values.contains(value) {
-            known.values.insert(value.to_vec());
-            known.made = None;
+        if known.values.iter().any(|old| old == value) {
+            continue;
         }
+        if known.values.len() == MOST_VALUES {
+            known.values.pop_front();
+        }
+        known.values.push_back(value.to_vec());
+        known.made = None;
     }
 }
 
@@ -123,7 +134,7 @@ impl Redactor {
         }
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind((heads.len() <= FEW_HEADS).then_some(AhoCorasickKind::DFA))
             .build(heads.iter().map(|head| &head.bytes))
             .expect("a few thousand short heads fit into an automaton");
         Self { automaton, heads, first }

@@ -22,7 +22,7 @@ use opentelemetry_sdk::trace::{
 use thiserror::Error;
 
 use crate::SCOPE;
-use crate::config::{Config, Sampling, Signal};
+use crate::config::{Config, Counting, Sampling, Signal};
 use crate::export::{DiskQueue, Dropped, Exporter, Piece, Queue};
 use crate::metric;
 use crate::span;
@@ -40,8 +40,21 @@ pub struct Service {
     pub name: &'static str,
     /// Its version.
     pub version: &'static str,
-    /// Where what cannot be sent waits; without a folder it is dropped.
-    pub waits_in: Option<PathBuf>,
+    /// How long it lives.
+    pub life: Life,
+}
+
+/// How long a process lives.
+#[derive(Debug, Clone)]
+pub enum Life {
+    /// For one command. Its counts are told as what it adds: nobody could put together the totals of a thousand processes.
+    /// What it cannot send is given up.
+    Command,
+    /// Until it is ended. Its counts are totals.
+    Service {
+        /// Where what cannot be sent waits; without a folder it is given up.
+        waits_in: Option<PathBuf>,
+    },
 }
 
 /// Why telemetry is off although somebody wants it. No reason to stop.
@@ -82,7 +95,11 @@ pub fn start<'a>(
 impl Telemetry {
     fn start(config: &Config, service: &Service) -> std::io::Result<Self> {
         let resource = resource(config, service);
-        let disk = service.waits_in.as_ref().and_then(|folder| {
+        let (waits_in, usual) = match &service.life {
+            Life::Command => (None, Counting::Delta),
+            Life::Service { waits_in } => (waits_in.as_ref(), Counting::Cumulative),
+        };
+        let disk = waits_in.and_then(|folder| {
             let opened = DiskQueue::open(folder, MOST_ON_DISK);
             opened.inspect_err(|error| tracing::warn!(%error, "no telemetry waits on disk")).ok()?
         });
@@ -104,7 +121,12 @@ impl Telemetry {
                 .build()
         });
         let metrics = takes(Signal::Metrics).then(|| {
-            let numbers = Numbers(exporter.queue.clone());
+            let temporality = match config.counting.unwrap_or(usual) {
+                Counting::Cumulative => Temporality::Cumulative,
+                Counting::Delta => Temporality::Delta,
+                Counting::LowMemory => Temporality::LowMemory,
+            };
+            let numbers = Numbers { queue: exporter.queue.clone(), temporality };
             let reader = PeriodicReader::builder(numbers).with_interval(config.metric_interval);
             let provider = SdkMeterProvider::builder()
                 .with_resource(resource)
@@ -236,12 +258,15 @@ impl LogProcessor for Records {
 }
 
 /// Puts what was counted into the queue.
-struct Numbers(Queue);
+struct Numbers {
+    queue: Queue,
+    temporality: Temporality,
+}
 
 impl PushMetricExporter for Numbers {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
         let request = ExportMetricsServiceRequest::from(metrics);
-        self.0.put(Piece::Metrics(Box::new(request)));
+        self.queue.put(Piece::Metrics(Box::new(request)));
         Ok(())
     }
 
@@ -254,6 +279,6 @@ impl PushMetricExporter for Numbers {
     }
 
     fn temporality(&self) -> Temporality {
-        Temporality::Cumulative
+        self.temporality
     }
 }

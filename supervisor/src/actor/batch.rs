@@ -332,10 +332,11 @@ impl Batch {
             Origin::Fresh => &open.dispatch,
             Origin::Reattached => &open.trace.span,
         };
-        let trace = SessionTrace::begin(&open.trace.span, above, &inflight, origin);
-        let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher(), trace);
-        let span = open.span.clone();
-        let args = StepArgs { batch: me.clone(), dir: dir.clone(), shim: handle, watch, span };
+        let session = SessionTrace::begin(&open.trace.span, above, &inflight, origin);
+        let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher(), session);
+        let (span, trace) = (open.span.clone(), open.trace.span.clone());
+        let batch = me.clone();
+        let args = StepArgs { batch, dir: dir.clone(), shim: handle, watch, span, trace };
         let step = Step::spawn(args);
         me.link(&step).await;
         if let Some(stop) = open.stop.take() {

@@ -128,7 +128,8 @@ impl SessionTrace {
         let now = self.newest_us.map(moment);
         match event {
             AgentEvent::ToolCall { tool, .. } => self.tools.begin(&self.span, tool, now),
-            AgentEvent::ToolResult { error, .. } => self.tools.end(*error, now),
+            AgentEvent::ToolResult { error: true, .. } => self.tools.end(Answer::Failure, now),
+            AgentEvent::ToolResult { error: false, .. } => self.tools.end(Answer::Success, now),
             AgentEvent::Final(_) if !self.has_said_last => {
                 self.has_said_last = true;
                 let at = now.unwrap_or(SystemTime::UNIX_EPOCH);
@@ -277,6 +278,13 @@ impl SessionTrace {
     }
 }
 
+/// How a tool answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Success,
+    Failure,
+}
+
 impl Tools {
     fn begin(&mut self, agent: &TraceSpan, tool: &str, at: Option<SystemTime>) {
         if self.told == MOST_TOOLS {
@@ -290,11 +298,11 @@ impl Tools {
         self.open.push_back(span);
     }
 
-    fn end(&mut self, failed: bool, at: Option<SystemTime>) {
+    fn end(&mut self, answer: Answer, at: Option<SystemTime>) {
         let Some(span) = self.open.pop_front() else { return };
-        span.set(Attribute::ToolFailed, failed);
-        if failed {
-            span.fail("tool");
+        match answer {
+            Answer::Success => {}
+            Answer::Failure => span.fail("tool"),
         }
         span.end_at(at);
     }

@@ -40,3 +40,39 @@ fn the_guide_has_every_name_and_no_other() {
     }
     assert!(guide == wanted, "docs/guide/telemetry.md: run this test with RATCHET_BLESS=1");
 }
+
+/// Names as Prometheus has them: the collector adds units and kinds at their ends.
+#[test]
+fn the_dashboard_asks_for_nothing_that_is_not_told() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability/grafana/ratchet.json");
+    let text = fs::read_to_string(&path).expect("the dashboard is there");
+    let dashboard: serde_json::Value = serde_json::from_str(&text).expect("the dashboard is JSON");
+    let flat = |name: &str| name.replace('.', "_");
+    let metrics: Vec<String> = MetricName::ALL.iter().map(|name| flat(name.as_str())).collect();
+    let attributes: Vec<String> = Attribute::ALL.iter().map(|name| flat(name.as_str())).collect();
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let mut asked_for = Vec::new();
+    for expression in targets.filter_map(|target| target["expr"].as_str()) {
+        for word in expression.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            let Some(kind) =
+                ["ratchet_", "cicd_", "gen_ai_"].iter().find(|kind| word.starts_with(**kind))
+            else {
+                continue;
+            };
+            let is_metric = metrics.iter().any(|name| {
+                let end = word.strip_prefix(name.as_str());
+                end.is_some_and(|end| {
+                    ["", "_total", "_sum", "_bucket", "_seconds_bucket"].contains(&end)
+                })
+            });
+            assert!(is_metric || attributes.contains(&word.to_owned()), "{kind}: {word}");
+            asked_for.push(word.to_owned());
+        }
+    }
+    for name in &metrics {
+        let is_shown = asked_for.iter().any(|word| word.starts_with(name.as_str()));
+        assert!(is_shown, "{name} is in no panel");
+    }
+}

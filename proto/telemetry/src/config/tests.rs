@@ -63,6 +63,7 @@ fn a_value_that_means_nothing_is_named_with_what_would() {
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon", "milliseconds"),
         ("OTEL_BSP_MAX_QUEUE_SIZE", "0", "from 1"),
         ("OTEL_LOGS_EXPORTER", "console", "otlp or none"),
+        ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "both", "delta"),
     ] {
         let error = read(&[base, (name, value)]).unwrap_err();
         assert_eq!(error.variable, name);

@@ -46,7 +46,7 @@ enum Way {
         headers: MetadataMap,
     },
     Http {
-        client: HttpClient,
+        client: Box<HttpClient>,
         uri: http::Uri,
         headers: http::HeaderMap,
     },
@@ -199,7 +199,7 @@ fn http(target: &Target) -> Result<Way, String> {
         .https_or_http()
         .enable_http1()
         .build();
-    let client = Client::builder(TokioExecutor::new()).build(connector);
+    let client = Box::new(Client::builder(TokioExecutor::new()).build(connector));
     Ok(Way::Http { client, uri: target.endpoint.clone(), headers })
 }
 
