@@ -176,8 +176,9 @@ def check(spans, step, traceparent):
     return trace
 
 
-def picture(phoenix, trace, file):
-    """Takes a picture of the trace as Phoenix shows it."""
+def picture(phoenix, trace, spans, file):
+    """Takes a picture of the trace as Phoenix shows it, with the span that says why the step came out as it did."""
+    why = next(span["id"] for span in spans if span["name"] == "ratchet outcome.map")
     project = phoenix.ask("/v1/projects")["data"][0]["id"]
     subprocess.run(
         [
@@ -186,10 +187,10 @@ def picture(phoenix, trace, file):
             "--no-sandbox",
             "--disable-gpu",
             "--hide-scrollbars",
-            "--window-size=1280,760",
+            "--window-size=1180,660",
             "--virtual-time-budget=20000",
             f"--screenshot={file.resolve()}",
-            f"http://127.0.0.1:{phoenix.port}/projects/{project}/traces/{trace}",
+            f"http://127.0.0.1:{phoenix.port}/projects/{project}/traces/{trace}?selectedSpanNodeId={why}",
         ],
         check=True,
         capture_output=True,
@@ -213,7 +214,7 @@ def main():
             spans = until("every span", enough)
             trace = check(spans, step, (project / "traceparent").read_text())
             if asked.picture:
-                picture(phoenix, trace, asked.picture)
+                picture(phoenix, trace, spans, asked.picture)
         finally:
             phoenix.end()
     print(f"one trace of {len(spans)} spans from two processes, read back: {trace}")

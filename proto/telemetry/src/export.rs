@@ -318,3 +318,24 @@ async fn until(moment: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_queue_drops_what_comes_and_counts_it() {
+        let (pieces, mut received) = mpsc::channel(2);
+        let dropped = Arc::new(Dropped::default());
+        let queue = Queue { pieces, dropped: Arc::clone(&dropped) };
+        for _ in 0..5 {
+            queue.put(Piece::Log(Box::default()));
+        }
+        assert_eq!((dropped.of(Signal::Logs), dropped.of(Signal::Traces)), (3, 0));
+        assert!(received.try_recv().is_ok());
+        queue.put(Piece::Log(Box::default()));
+        drop(received);
+        queue.put(Piece::Metrics(Box::default()));
+        assert_eq!((dropped.of(Signal::Logs), dropped.of(Signal::Metrics)), (3, 1));
+    }
+}

@@ -11,9 +11,10 @@ mod stream;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+use aho_corasick::{AhoCorasick, Input, MatchKind, packed};
 
 use self::shape::{SHAPES, Shape};
+use self::stream::More;
 pub use self::stream::Stream;
 
 /// What stands in place of a secret.
@@ -25,8 +26,11 @@ pub const SHORTEST: usize = 8;
 /// The longest, in bytes: as much is held back at most.
 const LONGEST: usize = 16 << 10;
 
-/// How much of a needle the automaton knows; the rest is compared. Keeps it small, however long the secrets are.
-const HEAD: usize = 8;
+/// How many bytes of a beginning the finder looks for; the rest is compared.
+const HEAD: usize = 4;
+
+/// The longest beginning of a kind of token.
+const LONGEST_PREFIX: usize = 12;
 
 /// The secrets of this process, and the redactor that was made of them.
 static KNOWN: Mutex<Known> = Mutex::new(Known { values: VecDeque::new(), made: None });
@@ -34,9 +38,6 @@ static KNOWN: Mutex<Known> = Mutex::new(Known { values: VecDeque::new(), made: N
 /// How many values are known at most; the one that came first goes first. A supervisor has many callers, and their tokens
 /// change.
 const MOST_VALUES: usize = 256;
-
-/// Up to so many heads the automaton may be the fast and large one.
-const FEW_HEADS: usize = 1000;
 
 struct Known {
     values: VecDeque<Vec<u8>>,
@@ -81,20 +82,18 @@ fn is_telling(value: &[u8]) -> bool {
 /// Finds secrets.
 #[derive(Debug)]
 pub struct Redactor {
-    automaton: AhoCorasick,
-    /// By the number of the pattern in the automaton.
-    heads: Vec<Head>,
-    /// Bytes with which a head begins.
-    first: [bool; 256],
+    finder: Finder,
+    /// All forms of all values, by their first byte.
+    needles: Vec<Vec<Vec<u8>>>,
+    /// The beginnings that the finder looks for.
+    heads: BTreeSet<Vec<u8>>,
 }
 
-/// The beginning of one or more things to hide.
+/// Finds where something to hide could begin: by vector instructions, if the processor has them and the beginnings are few.
 #[derive(Debug)]
-struct Head {
-    bytes: Vec<u8>,
-    /// Whole values that begin so.
-    needles: Vec<Vec<u8>>,
-    shape: Option<&'static Shape>,
+enum Finder {
+    Packed(packed::Searcher),
+    Automaton(AhoCorasick),
 }
 
 /// What a place in a text turns out to be.
@@ -108,36 +107,47 @@ enum Place {
     Secret { from: usize, to: usize, run: Option<&'static Shape> },
 }
 
-impl Redactor {
-    /// Makes a redactor of these values, and of the shapes of tokens.
-    ///
-    /// # Panics
-    /// Never: the heads are few and short.
-    #[must_use]
-    pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let needles: BTreeSet<Vec<u8>> = values.into_iter().flat_map(encoding::forms).collect();
-        let mut heads: Vec<Head> = Vec::new();
-        for needle in needles {
-            let bytes = needle[..needle.len().min(HEAD)].to_vec();
-            match heads.last_mut().filter(|last| last.bytes == bytes) {
-                Some(last) => last.needles.push(needle),
-                None => heads.push(Head { bytes, needles: vec![needle], shape: None }),
+impl Finder {
+    fn new(heads: &BTreeSet<Vec<u8>>) -> Self {
+        // Where something begins is all that is asked for, so that any kind of match will do.
+        let packed = packed::Searcher::new(heads);
+        packed.map_or_else(
+            || {
+                let automaton = AhoCorasick::builder()
+                    .match_kind(MatchKind::LeftmostFirst)
+                    .build(heads)
+                    .expect("a few thousand short heads fit into an automaton");
+                Self::Automaton(automaton)
+            },
+            Self::Packed,
+        )
+    }
+
+    fn find(&self, text: &[u8], from: usize) -> Option<usize> {
+        match self {
+            Self::Packed(searcher) => {
+                Some(searcher.find_in(text, (from..text.len()).into())?.start())
+            }
+            Self::Automaton(automaton) => {
+                Some(automaton.find(Input::new(text).range(from..))?.start())
             }
         }
-        for shape in &SHAPES {
-            let bytes = shape.prefix.as_bytes().to_vec();
-            heads.push(Head { bytes, needles: Vec::new(), shape: Some(shape) });
+    }
+}
+
+impl Redactor {
+    /// Makes a redactor of these values, and of the shapes of tokens.
+    #[must_use]
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut needles = vec![Vec::new(); 256];
+        let mut heads = BTreeSet::new();
+        let forms: BTreeSet<Vec<u8>> = values.into_iter().flat_map(encoding::forms).collect();
+        for form in forms {
+            heads.insert(head_of(&form));
+            needles[usize::from(form[0])].push(form);
         }
-        let mut first = [false; 256];
-        for head in &heads {
-            first[usize::from(head.bytes[0])] = true;
-        }
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind((heads.len() <= FEW_HEADS).then_some(AhoCorasickKind::DFA))
-            .build(heads.iter().map(|head| &head.bytes))
-            .expect("a few thousand short heads fit into an automaton");
-        Self { automaton, heads, first }
+        heads.extend(SHAPES.iter().map(|shape| head_of(shape.prefix.as_bytes())));
+        Self { finder: Finder::new(&heads), needles, heads }
     }
 
     /// Begins to hide secrets in a stream.
@@ -151,13 +161,13 @@ impl Redactor {
     pub fn bytes(&self, text: &[u8]) -> Vec<u8> {
         let mut clean = Vec::with_capacity(text.len());
         let mut state = stream::State::default();
-        state.take(self, text, stream::More::No, &mut |bytes| clean.extend_from_slice(bytes));
+        state.take(self, text, More::No, &mut |bytes| clean.extend_from_slice(bytes));
         clean
     }
 
     /// Hides the secrets of a text, in its place.
     pub fn clean(&self, text: &mut String) {
-        if self.automaton.is_match(text.as_bytes()) {
+        if self.finder.find(text.as_bytes(), 0).is_some() {
             *text = String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned();
         }
     }
@@ -169,46 +179,71 @@ impl Redactor {
         text
     }
 
-    /// Finds the next head at or after a place: where it begins, and which it is.
-    fn head(&self, text: &[u8], from: usize) -> Option<(usize, &Head)> {
-        let found = self.automaton.find(Input::new(text).range(from..))?;
-        Some((found.start(), &self.heads[found.pattern().as_usize()]))
+    /// Finds the next place, from here on, where something to hide could begin.
+    fn candidate(&self, text: &[u8], from: usize) -> Option<usize> {
+        self.finder.find(text, from)
+    }
+
+    /// Looks at such a place. `before` is what stands there, as far as it is known.
+    fn judge(&self, before: &[u8], text: &[u8], at: usize, more: More) -> Place {
+        let rest = &text[at..];
+        let mut found = Place::Plain;
+        for needle in &self.needles[usize::from(rest[0])] {
+            if more == More::May && needle.len() > rest.len() && needle.starts_with(rest) {
+                // What is longer may still come, and would be cut in the middle.
+                return Place::Open;
+            }
+            if rest.starts_with(needle) {
+                found =
+                    found.or_longer(Place::Secret { from: at, to: at + needle.len(), run: None });
+            }
+        }
+        for shape in SHAPES.iter().filter(|shape| rest.starts_with(shape.prefix.as_bytes())) {
+            match shape.judge(before, text, at, more) {
+                // A value that is known need not wait until a token turns out to be none.
+                Place::Open if found == Place::Plain => return Place::Open,
+                Place::Open | Place::Plain => {}
+                secret @ Place::Secret { .. } => found = found.or_longer(secret),
+            }
+        }
+        if found == Place::Plain && more == More::May && self.is_half_a_prefix(rest) {
+            return Place::Open;
+        }
+        found
+    }
+
+    /// A prefix that is longer than a head may be cut after it.
+    fn is_half_a_prefix(&self, rest: &[u8]) -> bool {
+        rest.len() < LONGEST_PREFIX
+            && SHAPES.iter().any(|shape| {
+                let prefix = shape.prefix.as_bytes();
+                prefix.len() > rest.len() && prefix.starts_with(rest)
+            })
     }
 
     /// Finds the first place after which everything could be the beginning of a head.
     fn half_a_head(&self, text: &[u8], from: usize) -> Option<usize> {
-        let longest = self.heads.iter().map(|head| head.bytes.len()).max().unwrap_or(1);
-        let from = from.max(text.len().saturating_sub(longest - 1));
+        let from = from.max(text.len().saturating_sub(HEAD - 1));
         (from..text.len()).find(|at| {
             let rest = &text[*at..];
-            self.first[usize::from(rest[0])]
-                && self
-                    .heads
-                    .iter()
-                    .any(|head| head.bytes.len() > rest.len() && head.bytes.starts_with(rest))
+            self.heads.iter().any(|head| head.len() > rest.len() && head.starts_with(rest))
         })
     }
 }
 
-impl Head {
-    /// Looks at a place where it was found. `before` is what stands there, as far as it is known.
-    fn judge(&self, before: &[u8], text: &[u8], at: usize, more: stream::More) -> Place {
-        let rest = &text[at..];
-        let whole = self.needles.iter().filter(|needle| rest.starts_with(needle)).map(Vec::len);
-        let whole = whole.max();
-        let open = more == stream::More::May
-            && self
-                .needles
-                .iter()
-                .any(|needle| needle.len() > rest.len() && needle.starts_with(rest));
-        match (whole, &self.shape) {
-            // What is longer may still come, and would be cut in the middle.
-            _ if open => Place::Open,
-            (Some(length), _) => Place::Secret { from: at, to: at + length, run: None },
-            (None, Some(shape)) => shape.judge(before, text, at, more),
-            (None, None) => Place::Plain,
+impl Place {
+    /// Gives the one that hides more.
+    fn or_longer(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Secret { to: one, .. }, Self::Secret { to: two, .. }) if one >= two => self,
+            (Self::Secret { .. } | Self::Plain | Self::Open, Self::Secret { .. }) => other,
+            (_, Self::Plain | Self::Open) => self,
         }
     }
+}
+
+fn head_of(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len().min(HEAD)].to_vec()
 }
 
 #[cfg(test)]

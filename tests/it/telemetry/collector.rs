@@ -33,10 +33,15 @@ use opentelemetry_proto::tonic::metrics::v1::Metric;
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_stream::wrappers::TcpListenerStream;
-use tonic::transport::Server;
+use tonic::transport::{Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
 /// How telemetry travels.
@@ -64,8 +69,10 @@ pub(super) struct Got {
     pub(super) records: Vec<LogRecord>,
     pub(super) metrics: Vec<Metric>,
     pub(super) resources: Vec<Resource>,
-    /// Every byte of every request, and of its headers.
+    /// Every byte of every request.
     pub(super) bytes: Vec<u8>,
+    /// The headers of every request over HTTP, one a line.
+    pub(super) headers: String,
     pub(super) requests: usize,
 }
 
@@ -81,6 +88,34 @@ pub(super) struct Collector {
     desk: Desk,
     grpc: SocketAddr,
     http: SocketAddr,
+    /// The PEM of its certificate, if it speaks TLS.
+    certificate: Option<String>,
+}
+
+/// What a server needs to speak TLS.
+#[derive(Clone)]
+struct Identity {
+    certificate: String,
+    key: String,
+}
+
+impl Identity {
+    fn new() -> Self {
+        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a key");
+        Self { certificate: issued.cert.pem(), key: issued.signing_key.serialize_pem() }
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes());
+        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes());
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("the usual versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.expect("a PEM")], key.expect("a PEM"));
+        TlsAcceptor::from(Arc::new(config.expect("they belong together")))
+    }
 }
 
 impl Collector {
@@ -92,8 +127,18 @@ impl Collector {
         Self::at(mood, "127.0.0.1:0".parse().expect("an address"))
     }
 
+    /// One that speaks TLS, with a certificate of its own for `localhost`.
+    pub(super) fn with_tls() -> Self {
+        let anywhere = "127.0.0.1:0".parse().expect("an address");
+        Self::made(Mood::Well, anywhere, Some(Identity::new()))
+    }
+
     /// One whose HTTP address is this one: where another one was before.
     pub(super) fn at(mood: Mood, http: SocketAddr) -> Self {
+        Self::made(mood, http, None)
+    }
+
+    fn made(mood: Mood, http: SocketAddr, identity: Option<Identity>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -105,23 +150,39 @@ impl Collector {
             let http = TcpListener::bind(http).await.expect("the port");
             let at =
                 (grpc.local_addr().expect("an address"), http.local_addr().expect("an address"));
-            let server = Server::builder()
+            let mut server = Server::builder();
+            if let Some(Identity { certificate, key }) = &identity {
+                let identity = tonic::transport::Identity::from_pem(certificate, key);
+                let tls = ServerTlsConfig::new().identity(identity);
+                server = server.tls_config(tls).expect("they belong together");
+            }
+            let server = server
                 .add_service(TraceServiceServer::new(desk.clone()))
                 .add_service(LogsServiceServer::new(desk.clone()))
                 .add_service(MetricsServiceServer::new(desk.clone()));
             tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(grpc)));
-            tokio::spawn(serve_http(http, desk.clone()));
+            tokio::spawn(serve_http(http, desk.clone(), identity.clone()));
             at
         });
-        Self { runtime: Some(runtime), desk, grpc, http }
+        let certificate = identity.map(|identity| identity.certificate);
+        Self { runtime: Some(runtime), desk, grpc, http, certificate }
     }
 
     /// The address that clients are given.
     pub(super) fn endpoint(&self, way: Way) -> String {
-        match way {
-            Way::Grpc => format!("http://{}", self.grpc),
-            Way::Http => format!("http://{}", self.http),
+        let address = match way {
+            Way::Grpc => self.grpc,
+            Way::Http => self.http,
+        };
+        match self.certificate {
+            None => format!("http://{address}"),
+            Some(_) => format!("https://localhost:{}", address.port()),
         }
+    }
+
+    /// The certificate that clients must trust.
+    pub(super) fn certificate(&self) -> &str {
+        self.certificate.as_deref().expect("it speaks TLS")
     }
 
     pub(super) fn http(&self) -> SocketAddr {
@@ -240,19 +301,28 @@ impl MetricsService for Desk {
     }
 }
 
-async fn serve_http(listener: TcpListener, desk: Desk) {
+async fn serve_http(listener: TcpListener, desk: Desk, identity: Option<Identity>) {
+    let acceptor = identity.map(|identity| identity.acceptor());
     while let Ok((stream, _)) = listener.accept().await {
-        let desk = desk.clone();
-        let answer = service_fn(move |request| answered(desk.clone(), request));
-        tokio::spawn(async move {
-            // A client that goes away has its reasons.
-            drop(
-                hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), answer)
-                    .await,
-            );
-        });
+        match acceptor.clone() {
+            None => drop(tokio::spawn(serve_one(stream, desk.clone()))),
+            Some(acceptor) => {
+                let desk = desk.clone();
+                tokio::spawn(async move {
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        serve_one(stream, desk).await;
+                    }
+                });
+            }
+        }
     }
+}
+
+async fn serve_one(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, desk: Desk) {
+    let answer = service_fn(move |request| answered(desk.clone(), request));
+    let served = hyper::server::conn::http1::Builder::new();
+    // A client that goes away has its reasons.
+    drop(served.serve_connection(TokioIo::new(stream), answer).await);
 }
 
 async fn answered(
@@ -260,6 +330,11 @@ async fn answered(
     request: http::Request<Incoming>,
 ) -> Result<http::Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
+    let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        format!("{name}: {}\n", value.to_str().unwrap_or_default())
+    };
+    let headers: String = request.headers().iter().map(header).collect();
+    desk.got.0.lock().expect("no test panicked in here").headers += &headers;
     let body = request.into_body().collect().await.expect("a whole body").to_bytes();
     let taken = match path.as_str() {
         "/v1/traces" => desk.spans(Message::decode(body).expect("spans")).await,

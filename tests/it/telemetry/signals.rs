@@ -42,6 +42,33 @@ fn a_step_is_counted_and_its_log_belongs_to_its_trace() {
 }
 
 #[test]
+fn a_collector_behind_tls_is_trusted_by_its_certificate_and_otherwise_not() {
+    for way in [Way::Grpc, Way::Http] {
+        let (env, collector) = (shop(), Collector::with_tls());
+        env.write("ca.pem", collector.certificate());
+        let step = || {
+            let call = env.ratchet(["batch", "apply"]).agent(&env.agent(&Script::honest()));
+            traced(call.embedded(), &collector, way)
+        };
+        step().ok();
+        collector.look(|got| assert!(got.spans.is_empty(), "nobody vouches for it"));
+        step().var("OTEL_EXPORTER_OTLP_CERTIFICATE", env.path("ca.pem")).ok();
+        collector.look(|got| only(&got.spans, "ratchet step apply").trace_id.len());
+    }
+}
+
+#[test]
+fn headers_come_along_and_are_shown_nowhere() {
+    let (env, collector) = (shop(), Collector::start());
+    let done = here(&env, &collector, &["--log-level", "trace", "batch", "apply"])
+        .agent(&env.agent(&Script::honest()))
+        .var("OTEL_EXPORTER_OTLP_HEADERS", "x-scope=hunter2%20hunter2")
+        .ok();
+    assert!(!format!("{}{}", done.stdout(), done.stderr()).contains("hunter2"), "{done}");
+    collector.look(|got| assert!(got.headers.contains("x-scope: hunter2 hunter2")));
+}
+
+#[test]
 fn the_resource_is_what_the_operator_says() {
     let (env, collector) = (shop(), Collector::start());
     here(&env, &collector, &["batch", "apply"])

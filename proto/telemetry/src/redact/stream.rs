@@ -43,8 +43,8 @@ impl Stream {
 pub(super) struct State {
     /// What waits.
     held: Vec<u8>,
-    /// The two bytes before it.
-    before: Vec<u8>,
+    /// What stands before it.
+    before: Tail,
     /// The token that was hidden last may go on.
     run: Option<&'static Shape>,
 }
@@ -67,18 +67,19 @@ impl State {
     fn pass(&mut self, redactor: &Redactor, text: &[u8], more: More, put: Put<'_>) -> usize {
         let mut shown = self.rest_of_run(text);
         let mut at = shown;
-        while let Some((place, head)) = redactor.head(text, at) {
-            let before = self.before(text, place, shown);
-            match head.judge(&before, text, place, more) {
+        while let Some(place) = redactor.candidate(text, at) {
+            let before = self.before.followed_by(&text[shown..place]);
+            match redactor.judge(before.bytes(), text, place, more) {
                 Place::Plain => at = place + 1,
                 Place::Open => return self.stop(text, shown, place, put),
                 Place::Secret { from, to, run } => {
-                    let Some(to) = self.whole(redactor, text, (place, to), more) else {
+                    let whole = Self::whole(redactor, text, (place, to), run, more);
+                    let Some(to) = whole else {
                         return self.stop(text, shown, place, put);
                     };
                     self.show(&text[shown..from], put);
                     put(MARK.as_bytes());
-                    self.before = text[to.saturating_sub(2)..to].to_vec();
+                    self.before = self.before.followed_by(&text[from..to]);
                     // Something longer may have grown over the end of the token.
                     self.run = run.filter(|_| to == text.len());
                     (shown, at) = (to, to);
@@ -92,32 +93,27 @@ impl State {
         self.stop(text, shown, half.unwrap_or(text.len()), put)
     }
 
-    /// Finds where a secret ends if others begin within it; `None` if that cannot be told yet.
+    /// Finds where a secret ends if others begin within it; `None` if that cannot be told yet. A token that goes on is hidden
+    /// to its end anyway, so that it need not wait.
     fn whole(
-        &self,
         redactor: &Redactor,
         text: &[u8],
         (from, mut to): (usize, usize),
+        run: Option<&'static Shape>,
         more: More,
     ) -> Option<usize> {
-        let mut at = from + 1;
-        while let Some((place, head)) = redactor.head(text, at).filter(|(place, _)| *place < to) {
-            match head.judge(&text[place.saturating_sub(2)..place], text, place, more) {
+        let (goes_on, mut at) = (run.is_some(), from + 1);
+        while let Some(place) = redactor.candidate(text, at).filter(|place| *place < to) {
+            match redactor.judge(&text[place.saturating_sub(2)..place], text, place, more) {
                 Place::Secret { to: end, .. } => to = to.max(end),
-                Place::Open if head.shape.is_none() => return None,
+                Place::Open if !goes_on && to - from < super::LONGEST => return None,
                 Place::Open | Place::Plain => {}
             }
             at = place + 1;
         }
-        let cut =
-            more == More::May && redactor.half_a_head(text, from + 1).is_some_and(|at| at < to);
-        // A token that goes on is hidden to its end anyway, so that it need not wait.
-        let waits = cut && to - from < super::LONGEST && !self.is_in_a_token(redactor, text, from);
+        let is_cut = || redactor.half_a_head(text, from + 1).is_some_and(|half| half < to);
+        let waits = more == More::May && !goes_on && to - from < super::LONGEST && is_cut();
         (!waits).then_some(to)
-    }
-
-    fn is_in_a_token(&self, redactor: &Redactor, text: &[u8], from: usize) -> bool {
-        redactor.head(text, from).is_some_and(|(_, head)| head.shape.is_some())
     }
 
     /// Passes over the bytes of a token that was hidden before. Returns where it ends.
@@ -141,21 +137,28 @@ impl State {
             return;
         }
         put(bytes);
-        if bytes.len() >= 2 {
-            self.before.clear();
+        self.before = self.before.followed_by(bytes);
+    }
+}
+
+/// The last two bytes of what has gone by, or fewer.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tail {
+    bytes: [u8; 2],
+    len: usize,
+}
+
+impl Tail {
+    fn followed_by(mut self, more: &[u8]) -> Self {
+        for byte in &more[more.len().saturating_sub(2)..] {
+            self.bytes = if self.len < 2 { self.bytes } else { [self.bytes[1], self.bytes[1]] };
+            self.len = (self.len + 1).min(2);
+            self.bytes[self.len - 1] = *byte;
         }
-        self.before.extend_from_slice(&bytes[bytes.len().saturating_sub(2)..]);
-        let surplus = self.before.len().saturating_sub(2);
-        self.before.drain(..surplus);
+        self
     }
 
-    /// Gives up to two bytes that stand before a place, of this piece or an earlier one.
-    fn before(&self, text: &[u8], place: usize, shown: usize) -> Vec<u8> {
-        let here = &text[shown..place];
-        let mut before = self.before.clone();
-        before.extend_from_slice(&here[here.len().saturating_sub(2)..]);
-        let surplus = before.len().saturating_sub(2);
-        before.drain(..surplus);
-        before
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }

@@ -145,6 +145,29 @@ fn a_value_that_overlaps_another_is_hidden_to_its_end() {
 }
 
 #[test]
+fn a_token_that_begins_as_a_known_value_does_is_hidden_too() {
+    let (known, other) =
+        (format!("{}{}", TOKENS[0].0, TOKENS[0].1), "ant-api03-abcdefgh_and_others");
+    let redactor = Arc::new(Redactor::new([known.as_bytes()]));
+    let text = format!("<{known}> <{}{other}>", TOKENS[0].0);
+    for split in 0..=text.len() {
+        let (one, two) = text.as_bytes().split_at(split);
+        assert_eq!(streamed(&redactor, &[one, two]), b"<***> <***>", "split at {split}");
+    }
+}
+
+#[test]
+fn many_values_are_found_as_few_are() {
+    let values: Vec<String> =
+        (0..200).map(|number| format!("{number:03}-a-secret-value")).collect();
+    let redactor = Redactor::new(values.iter().map(String::as_bytes));
+    assert!(matches!(redactor.finder, Finder::Automaton(_)));
+    for value in &values {
+        assert_eq!(redactor.bytes(format!("<{value}>").as_bytes()), b"<***>");
+    }
+}
+
+#[test]
 fn ordinary_text_goes_through_at_once_and_untouched() {
     let redactor = redactor();
     for text in [
