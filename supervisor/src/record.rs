@@ -213,15 +213,16 @@ fn conclude_proof(
     if let Some(unread) = &seen.unread {
         record.detail = format!("{} ({unread})", record.detail);
     }
+    let redactor = redact::current();
+    redactor.clean(&mut record.detail);
+    record.matched_excerpt = record.matched_excerpt.map(|excerpt| redactor.cleaned(excerpt));
     if is_cut_short(&seen.end) {
         // Somebody stopped it, or nobody knows how it ended: that is no verdict, so it runs again.
+        observe::outcome::unproved(&seen.trace);
         forget(house, home, inflight)?;
         return Ok(ProofRecord { gate_passed: false, ..record });
     }
     observe::outcome::proved(&seen.trace, &record);
-    let redactor = redact::current();
-    redactor.clean(&mut record.detail);
-    record.matched_excerpt = record.matched_excerpt.map(|excerpt| redactor.cleaned(excerpt));
     fault::at(Point::Judged, house.project.environment());
     let (now, detail) = (house.project.now(), record.detail.clone());
     let entry = Entry {

@@ -241,7 +241,7 @@ impl Shipping {
                 self.dropped.add(parcel.signal, parcel.pieces);
             }
             Err(Failure::Unknown) => {
-                tracing::info!(
+                tracing::warn!(
                     signal = parcel.signal.as_str(),
                     "the collector takes none of these"
                 );

@@ -53,6 +53,12 @@ pub(crate) fn proved(proof: &TraceSpan, record: &ProofRecord) {
     proof.end();
 }
 
+/// A proof-of-work was cut short, so that there is nothing to judge.
+pub(crate) fn unproved(proof: &TraceSpan) {
+    proof.fail("cut-short");
+    proof.end();
+}
+
 /// Writes an outcome, and tells how long that took. It counts as written when it is synced.
 pub(crate) fn recorded<T, E>(
     step: &TraceSpan,
