@@ -4,7 +4,7 @@
 #   tests/run.sh                      all stages but the recorded cases
 #   tests/run.sh --conformance DIR    those too: DIR holds run.py and one folder a case
 #   tests/run.sh --only STAGE         one stage: fmt, clippy, release, engine, tests, through, doctests, docs,
-#                                     deny, conformance, sample, nothing_left
+#                                     deny, conformance, sample, nothing_left, backend
 #
 # Needs Rust, git, bash and python3, and a container engine: one is started if none answers. Installs what else
 # is missing: cargo-nextest, cargo-deny and, on Debian-like machines, those of the first list but Rust, and a C linker.
@@ -94,6 +94,9 @@ sample() {
     RATCHET_BIN_DIR=$built fixtures/sample/run.sh --image ratchet-test:debian
 }
 
+# A whole step's trace in a real backend; about four minutes when it has to be installed, else one.
+backend() { tests/telemetry/backend.sh; }
+
 stage() {
     local started=$SECONDS
     printf '\n=== %s\n' "$1"
@@ -104,12 +107,12 @@ stage() {
 install_missing
 if [ -n "$only" ]; then
     case $only in
-        fmt | clippy | release | engine | tests | through | doctests | docs | deny | conformance | sample | nothing_left) stage "$only" ;;
+        fmt | clippy | release | engine | tests | through | doctests | docs | deny | conformance | sample | nothing_left | backend) stage "$only" ;;
         *) echo "tests/run.sh: no stage $only" >&2; exit 2 ;;
     esac
     exit
 fi
-for name in fmt clippy release engine tests through doctests docs deny conformance sample nothing_left; do
+for name in fmt clippy release engine tests through doctests docs deny conformance sample backend nothing_left; do
     stage "$name"
 done
 printf '\nall hold, %d s\n' "$SECONDS"

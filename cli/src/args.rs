@@ -15,7 +15,9 @@ pub(crate) mod topics;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ratchet_telemetry::log;
+use ratchet_telemetry::log::Level;
 
 pub(crate) use help::command;
 
@@ -29,8 +31,56 @@ pub(crate) struct Cli {
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
 
+    #[command(flatten)]
+    pub(crate) logging: Logging,
+
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// What is told of the work itself, on standard error.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Logging {
+    /// Say on standard error what is done, and how much of it: off, error, warn, info, debug or trace
+    ///
+    /// Without this flag RATCHET_LOG says it. The supervisor's is info if nobody says anything, everybody else's is off.
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = parse_level, hide_short_help = true)]
+    log_level: Option<Level>,
+
+    /// How these lines look: text, or one JSON object each
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "text",
+        hide_short_help = true
+    )]
+    log_format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One object a line
+    Json,
+}
+
+impl Logging {
+    /// Returns the level that was asked for.
+    pub(crate) fn level(self) -> Option<Level> {
+        self.log_level
+    }
+
+    /// Returns the format.
+    pub(crate) fn format(self) -> log::Format {
+        self.log_format.into()
+    }
+}
+
+fn parse_level(word: &str) -> Result<Level, String> {
+    Level::parse(word).ok_or_else(|| "use off, error, warn, info, debug or trace".to_owned())
 }
 
 // The order is the order of the help: plain commands first, then the workflow in the order in which it is used.

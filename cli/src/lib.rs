@@ -17,6 +17,7 @@ mod render;
 #[cfg(test)]
 mod schemas;
 mod signals;
+mod telemetry;
 mod ui;
 
 use std::ffi::OsString;
@@ -57,7 +58,8 @@ fn dispatch(argv: &[OsString]) -> Exit {
     match parse(argv) {
         Ok(cli) => {
             let ui = if cli.no_color { Ui::plain() } else { Ui::detect() };
-            commands::run(&cli.command, ui).unwrap_or_else(|failure| {
+            let run = || commands::run(&cli.command, ui);
+            telemetry::around(&cli.command, cli.logging, ui, run).unwrap_or_else(|failure| {
                 ui.tell(|page| failure.draw(page));
                 Exit::Failure
             })

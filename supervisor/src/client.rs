@@ -18,6 +18,7 @@ use ratchet_proto::status::{from_status, mark};
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::supervisor_service_client::SupervisorServiceClient;
 use ratchet_proto::supervisor::v1::{apply_response, run_change_response};
+use ratchet_telemetry::TraceSpan;
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tonic::metadata::MetadataValue;
@@ -112,7 +113,7 @@ enum SameMachine {
     No,
 }
 
-/// Marks every call with the protocol, and with the token where one is needed.
+/// Marks every call with the protocol, with the span that it is part of, and with the token where one is needed.
 #[derive(Debug, Clone)]
 struct Mark {
     token: Option<SecretString>,
@@ -121,6 +122,9 @@ struct Mark {
 impl Interceptor for Mark {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         mark(request.metadata_mut());
+        if let Some(trace) = TraceSpan::parent_here() {
+            trace.put(request.metadata_mut());
+        }
         if let Some(token) = &self.token {
             let value = format!("Bearer {}", token.expose_secret());
             let mut value = MetadataValue::try_from(value)

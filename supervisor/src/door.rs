@@ -8,6 +8,8 @@ use kameo::error::SendError;
 use kameo::mailbox;
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
+use ratchet_telemetry::TraceSpan;
+use ratchet_telemetry::name::SpanName;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
 
@@ -155,7 +157,9 @@ impl Supervisor {
     ) -> Result<Report, Error> {
         let (reply, report) = oneshot::channel();
         let options = Arc::clone(&self.office.options);
-        let house = Arc::new(House { project: project.clone(), options });
+        // Below whatever the caller has told of itself, else a trace of its own.
+        let trace = TraceSpan::here(SpanName::Step);
+        let house = Arc::new(House { project: project.clone(), options, trace });
         let caller = Caller { events, reply };
         let work = Work { house, home, ask, caller, span: Span::current() };
         match self.root.tell(work).try_send() {

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+use ratchet_telemetry::redact;
 
 /// The variables and the working directory of one invocation. Values may be secret: `Debug` shows names only.
 #[derive(Clone)]
@@ -122,6 +125,12 @@ impl Environment {
         self.var("RATCHET_BATCH_AGENT_CMD").map(str::trim).filter(|text| !text.is_empty())
     }
 
+    /// Has this process hide the values of variables whose names say that they are secret, wherever it shows something.
+    pub fn hide_secrets(&self) {
+        let secret = self.vars.iter().filter(|(name, _)| name.to_str().is_some_and(is_secret));
+        redact::know(secret.map(|(_, value)| value.as_bytes()));
+    }
+
     /// Finds a program as a shell would: in the folders of `PATH`, an executable file.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<PathBuf> {
@@ -148,6 +157,20 @@ impl fmt::Debug for Environment {
             .field("cwd", &self.cwd)
             .finish_non_exhaustive()
     }
+}
+
+/// Words with which the name of a secret ends, or one of its parts: `OPENAI_API_KEY`, `DBPASSWORD`.
+const SECRET_ENDS: [&str; 7] =
+    ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"];
+
+/// Words that only say so by themselves: `GIT_AUTHOR_NAME` and `MONKEY` are none.
+const SECRET_WORDS: [&str; 4] = ["KEY", "APIKEY", "AUTH", "BEARER"];
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    name.split(['_', '-', '.']).any(|word| {
+        SECRET_WORDS.contains(&word) || SECRET_ENDS.iter().any(|end| word.ends_with(end))
+    })
 }
 
 fn is_executable(file: &Path) -> bool {
@@ -188,6 +211,16 @@ mod tests {
         let environment = Environment::new("/w", [("API_KEY", "hunter2-hunter2")]);
         let text = format!("{environment:?}");
         assert!(text.contains("API_KEY") && !text.contains("hunter2"), "{text}");
+    }
+
+    #[test]
+    fn a_name_that_says_so_is_that_of_a_secret() {
+        for name in ["OPENAI_API_KEY", "GH_TOKEN", "DBPASSWORD", "npm_config__auth", "X_SECRET_2"] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["GIT_AUTHOR_NAME", "MONKEY", "KEYBOARD", "MAX_OUTPUT_TOKENS", "PATH", "PWD"] {
+            assert!(!is_secret(name), "{name}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use ratchet_engine::settings::Locus;
 use ratchet_spawn::SpawnId;
 use ratchet_spawn::retention::{Keep, sweep};
+use ratchet_telemetry::{TraceSpan, metric};
 
 use crate::actor::board::{Active, Board};
 use crate::error::Error;
@@ -39,16 +40,20 @@ pub(crate) struct Office {
     local: Room,
 }
 
-/// A project as one caller sees it, and how this process is set up.
+/// A project as one caller sees it, how this process is set up, and the span of what the caller asks for.
 #[derive(Debug)]
 pub(crate) struct House {
     pub(crate) project: Project,
     pub(crate) options: Arc<Options>,
+    /// What is done for the caller is told below it.
+    pub(crate) trace: TraceSpan,
 }
 
 impl Office {
     pub(crate) fn new(options: Options) -> Self {
         let local = Room::new(options.local_capacity);
+        let looked = local.clone();
+        metric::workers(move || looked.used_and_free());
         Self { options: Arc::new(options), board: Board::new(), local }
     }
 

@@ -24,6 +24,7 @@ mod hex;
 mod house;
 mod lossy;
 mod news;
+mod observe;
 mod order;
 mod perform;
 mod record;

@@ -9,12 +9,15 @@ use ratchet_engine::decide::{self, Idle, Plan};
 use ratchet_engine::report::ApplyReport;
 use ratchet_engine::snapshot::Snapshot;
 use ratchet_engine::usage::budget;
+use ratchet_telemetry::TraceSpan;
+use ratchet_telemetry::name::SpanName;
 
 use crate::actor::message::Report;
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel};
 use crate::fault::{self, Point};
 use crate::house::House;
+use crate::observe;
 use crate::order::Order;
 use crate::record;
 use crate::request::{ApplyRequest, ChangeStepRequest, LimitPolicy};
@@ -38,15 +41,8 @@ impl Act {
 /// Gathers and decides for a batch, then works out the act.
 pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Result<Act, Error> {
     check_run_dir(&house.project.layout().run(home))?;
-    let environment = house.project.environment();
-    let mut snapshot = house.project.snapshot(&request.batch, request.escalation)?;
-    if request.limits == LimitPolicy::Ignored {
-        snapshot.parks.retain(|_, park| !park.waits_for_a_moment());
-    }
-    fault::at(Point::Gathered, environment);
-    let plan = decide::decide(&snapshot)
-        .map_err(|error| Error::Dag { batch: request.batch.clone(), error })?;
-    fault::at(Point::Decided, environment);
+    let selected = house.trace.during(SpanName::Select, |span| select(house, request, span));
+    let (snapshot, plan) = selected?;
     let settings = &snapshot.settings;
     match plan {
         Plan::Spawn(step) => {
@@ -55,7 +51,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
                 consent: request.agent_override,
                 limits: request.limits,
             };
-            match intend::step(house, home, *step, &context)? {
+            match preflight(house, || intend::step(house, home, *step, &context))? {
                 Ok(mut order) => {
                     order.notices.extend(doubts(house, &snapshot));
                     Ok(Act::Spawn(Box::new(order)))
@@ -67,7 +63,7 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
             }
         }
         Plan::Prove(proving) => {
-            let mut order = intend::proof(house, home, proving, settings)?;
+            let mut order = preflight(house, || intend::proof(house, home, proving, settings))?;
             order.notices.extend(doubts(house, &snapshot));
             Ok(Act::Spawn(Box::new(order)))
         }
@@ -78,6 +74,30 @@ pub(crate) fn next(house: &House, home: &RunHome, request: &ApplyRequest) -> Res
         }
         Plan::Idle(idle) => Ok(Act::report(Report::Applied(ApplyReport::idle(&idle)))),
     }
+}
+
+/// Gathers, and decides once.
+fn select(
+    house: &House,
+    request: &ApplyRequest,
+    span: &TraceSpan,
+) -> Result<(Snapshot, Plan), Error> {
+    let environment = house.project.environment();
+    let mut snapshot = house.project.snapshot(&request.batch, request.escalation)?;
+    if request.limits == LimitPolicy::Ignored {
+        snapshot.parks.retain(|_, park| !park.waits_for_a_moment());
+    }
+    fault::at(Point::Gathered, environment);
+    let plan = decide::decide(&snapshot)
+        .map_err(|error| Error::Dag { batch: request.batch.clone(), error })?;
+    fault::at(Point::Decided, environment);
+    observe::selected(&house.trace, span, &snapshot, &plan);
+    Ok((snapshot, plan))
+}
+
+/// Works out what a spawn needs; its length is that of looking for the agent and of writing its command file.
+fn preflight<T>(house: &House, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    house.trace.during(SpanName::Preflight, |_| work())
 }
 
 /// Tells what `validate` would refuse in the manifest, which plans cannot be read, and what a budget cannot see.
@@ -96,7 +116,9 @@ pub(crate) fn forced(
     request: &ChangeStepRequest,
 ) -> Result<Act, Error> {
     check_run_dir(&house.project.layout().run(home))?;
-    let ready = match standalone::prepare(house, home, request)? {
+    let prepared =
+        house.trace.during(SpanName::Select, |_| standalone::prepare(house, home, request));
+    let ready = match prepared? {
         standalone::Prepared::Ready(ready) => ready,
         standalone::Prepared::Parked(result) => return Ok(Act::report(Report::Stepped(*result))),
     };
@@ -105,7 +127,8 @@ pub(crate) fn forced(
         consent: request.agent_override,
         limits: request.limits,
     };
-    match intend::step(house, home, ready.step, &context)? {
+    let step = ready.step;
+    match preflight(house, || intend::step(house, home, step, &context))? {
         Ok(order) => Ok(Act::Spawn(Box::new(order))),
         Err(result) => {
             record::refused(house, home, &result)?;

@@ -12,6 +12,8 @@ use ratchet_engine::settings::{Assignment, Settings, parse_assignment, resolve};
 use ratchet_engine::snapshot::Snapshot;
 use ratchet_engine::status::{BatchStatus, derive};
 use ratchet_engine::time::Timestamp;
+use ratchet_telemetry::redact;
+use secrecy::ExposeSecret as _;
 
 use crate::clock::Clock;
 use crate::environment::Environment;
@@ -79,8 +81,7 @@ impl Project {
             .map_err(|source| Error::NoWorkingDirectory { source })?;
         let holds_ratchet = |folder: &&Path| folder.join(RATCHET_DIR).is_dir();
         let root = cwd.ancestors().find(holds_ratchet).unwrap_or(&cwd);
-        let layout = Layout::new(root).with_traces(&environment);
-        Ok(Self { layout, environment, clock: Clock::System })
+        Ok(Self::of(root, environment))
     }
 
     /// Takes the project at a folder that somebody else has found, in the environment of whoever asks.
@@ -93,8 +94,13 @@ impl Project {
         if !root.is_dir() {
             return Err(gone(std::io::ErrorKind::NotADirectory.into()));
         }
+        Ok(Self::of(&root, environment))
+    }
+
+    fn of(root: &Path, environment: Environment) -> Self {
+        environment.hide_secrets();
         let layout = Layout::new(root).with_traces(&environment);
-        Ok(Self { layout, environment, clock: Clock::System })
+        Self { layout, environment, clock: Clock::System }
     }
 
     /// Takes another clock than the system's.
@@ -310,6 +316,8 @@ impl Project {
         let project = settings::read_project(&self.layout)?;
         let user = self.user_config().permissions;
         let manifest = manifest.map(|manifest| &manifest.settings);
-        Ok(resolve(user.as_ref(), &project.batch, manifest, escalation))
+        let settings = resolve(user.as_ref(), &project.batch, manifest, escalation);
+        redact::know(settings.auth_token.iter().map(|token| token.expose_secret().as_bytes()));
+        Ok(settings)
     }
 }

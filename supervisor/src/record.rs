@@ -15,6 +15,7 @@ use ratchet_engine::park::{ParkChange, outlives, park_after, park_after_alone};
 use ratchet_engine::proof::{Matcher, ProofRecord};
 use ratchet_engine::report::ApplyReport;
 use ratchet_engine::transition::StepKind;
+use ratchet_telemetry::redact;
 
 use crate::actor::message::Report;
 use crate::agent::Agent;
@@ -22,6 +23,7 @@ use crate::agent::failure::{EarlyEnd, Failure, argument_mismatch};
 use crate::error::{Error, with_causes};
 use crate::fault::{self, Point};
 use crate::house::House;
+use crate::observe;
 use crate::store::change;
 use crate::store::inflight::{Inflight, ProofTask, StepTask, Task};
 use crate::store::journal::{self, Writer};
@@ -120,6 +122,7 @@ fn conclude_step(
         model: task.model.clone(),
     };
     let mut verdict = outcome::judge(&task.subject, &session);
+    observe::outcome::judged(&house.trace, &session, &verdict);
     let notes = inflight
         .notes
         .iter()
@@ -130,8 +133,26 @@ fn conclude_step(
         .chain(unstamped)
         .chain(forgotten);
     verdict.result.notes.extend(notes);
+    hide_secrets(&mut verdict);
     fault::at(Point::Judged, house.project.environment());
     record_verdict(house, home, inflight, verdict, usage_line.as_ref())
+}
+
+/// Hides secrets in what a verdict says: it goes into the journal, into `state.json` and onto screens. What is judged is
+/// judged before.
+fn hide_secrets(verdict: &mut Verdict) {
+    let redactor = redact::current();
+    let Verdict { result, entry_message, .. } = verdict;
+    let texts = [
+        &mut result.blocker,
+        &mut result.approval_request,
+        &mut result.detail,
+        &mut result.message,
+    ];
+    for text in texts.into_iter().flatten().chain(&mut result.notes) {
+        redactor.clean(text);
+    }
+    redactor.clean(entry_message);
 }
 
 /// Looks at the change after its step, and gives it its `.ratchet.yaml` if a propose left it without (spec
@@ -160,7 +181,8 @@ fn record_verdict(
         RunHome::Batch(_) => park_after(&verdict.result, verdict.blocked_by),
         RunHome::Change(_) => park_after_alone(&verdict),
     };
-    journal::with_lock(&run(house, home), |writer| {
+    observe::outcome::parked(&house.trace, &change);
+    let write = |writer: &Writer<'_>| {
         // Once the verdict is there nobody reads the agent's stream again.
         if let Some(line) = used {
             usage::record(writer, line)?;
@@ -171,7 +193,8 @@ fn record_verdict(
         fault::at(Point::Recorded, house.project.environment());
         park(house, home, writer, &verdict.result.change, change, started_at)?;
         Ok::<_, Error>(Inflight::clear(writer, spawn)?)
-    })?;
+    };
+    observe::outcome::recorded(&house.trace, || journal::with_lock(&run(house, home), write))?;
     Ok(verdict.result)
 }
 
@@ -190,11 +213,16 @@ fn conclude_proof(
     if let Some(unread) = &seen.unread {
         record.detail = format!("{} ({unread})", record.detail);
     }
+    let redactor = redact::current();
+    redactor.clean(&mut record.detail);
+    record.matched_excerpt = record.matched_excerpt.map(|excerpt| redactor.cleaned(excerpt));
     if is_cut_short(&seen.end) {
         // Somebody stopped it, or nobody knows how it ended: that is no verdict, so it runs again.
+        observe::outcome::unproved(&seen.trace);
         forget(house, home, inflight)?;
         return Ok(ProofRecord { gate_passed: false, ..record });
     }
+    observe::outcome::proved(&seen.trace, &record);
     fault::at(Point::Judged, house.project.environment());
     let (now, detail) = (house.project.now(), record.detail.clone());
     let entry = Entry {
@@ -202,13 +230,14 @@ fn conclude_proof(
         spawn: Some(inflight.spawn.clone()),
         ..Entry::new(now, inflight.key.clone(), EntryKind::ProofOfWork, detail)
     };
-    journal::with_lock(&run(house, home), |writer| {
+    let write = |writer: &Writer<'_>| {
         if !journal::is_concluded(writer.run(), &inflight.spawn)? {
             writer.record_proof(&entry)?;
         }
         fault::at(Point::Recorded, house.project.environment());
         Ok::<_, Error>(Inflight::clear(writer, &inflight.spawn)?)
-    })?;
+    };
+    observe::outcome::recorded(&house.trace, || journal::with_lock(&run(house, home), write))?;
     Ok(record)
 }
 

@@ -72,6 +72,12 @@ impl Room {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
+    /// Says how much is used, and how much is free.
+    pub(crate) fn used_and_free(&self) -> (u64, u64) {
+        let free = self.free.available_permits().min(self.capacity);
+        ((self.capacity - free) as u64, free as u64)
+    }
+
     /// Takes room, or a place in the line.
     pub(crate) fn enter(&self, of: &StepOf) -> Entry {
         let mut line = self.line();

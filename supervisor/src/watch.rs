@@ -14,12 +14,14 @@ use ratchet_spawn::{
     AttachError, Attachment, End, Event, ExitRecord, Frame, Frames, Leader, Lost, Position,
     SpawnDir, Standing, TimeLimit, signal_name,
 };
+use ratchet_telemetry::TraceSpan;
 use tokio::time::Sleep;
 
 use self::excerpt::Excerpt;
 use crate::agent::stream::{Skim, StreamFacts, StreamFormat};
 use crate::error::with_causes;
 use crate::event::{EventSink, StepEvent};
+use crate::observe::session::SessionTrace;
 use crate::request::StopReason;
 use crate::runtime::{Death, Ending, Shim, ShimHandle};
 
@@ -45,6 +47,8 @@ pub(crate) struct Seen {
     pub(crate) facts: StreamFacts,
     /// How long it ran, in milliseconds of awake time; `None` if nobody knows.
     pub(crate) awake_ms: Option<u64>,
+    /// The span that judging a proof goes on with.
+    pub(crate) trace: TraceSpan,
 }
 
 impl Seen {
@@ -59,6 +63,7 @@ impl Seen {
             unread: None,
             facts: StreamFacts::default(),
             awake_ms: None,
+            trace: TraceSpan::none(),
         }
     }
 }
@@ -90,6 +95,7 @@ pub(crate) struct Watch {
     read_until: Position,
     /// Why some of the output was not seen.
     unread: Option<String>,
+    trace: SessionTrace,
 }
 
 /// Who hears the output, and how it is read.
@@ -112,6 +118,7 @@ impl Watch {
         shim: Option<Shim>,
         heard: Heard,
         matcher: Option<Matcher>,
+        trace: SessionTrace,
     ) -> Self {
         Self {
             dir,
@@ -126,6 +133,7 @@ impl Watch {
             death: None,
             linger: None,
             unread: None,
+            trace,
         }
     }
 
@@ -190,16 +198,22 @@ impl Watch {
 
     async fn take(&mut self, frame: Frame) {
         self.read_until = frame.next;
+        self.trace.output(&frame);
         match frame.stream {
             ratchet_spawn::Stream::Stdout => {
                 if let Some(matcher) = &mut self.matcher {
                     matcher.feed(&frame.bytes);
                 }
-                let Self { stream, stdout, .. } = self;
-                if stdout.is_full() {
-                    stream.push(&frame.bytes);
+                let Self { stream, stdout, trace, .. } = self;
+                if !stdout.is_full() {
+                    stream.push_shown(&frame.bytes, &mut |event| {
+                        trace.event(&event);
+                        stdout.take_event(&event);
+                    });
+                } else if trace.wants_tools() {
+                    stream.push_tools(&frame.bytes, &mut |event| trace.event(&event));
                 } else {
-                    stream.push_shown(&frame.bytes, &mut |event| stdout.take_event(&event));
+                    stream.push(&frame.bytes);
                 }
                 if self.linger.is_none() && self.stream.facts().last_word.is_some() {
                     self.linger = Some(Box::pin(tokio::time::sleep(LINGER)));
@@ -224,7 +238,7 @@ impl Watch {
         self.clear().await;
         let missing = record.output.spool_bytes.saturating_sub(self.read_until.offset());
         let unread = (missing > 0).then(|| unread_note(missing, self.unread.as_deref()));
-        let seen = self.finish(session_end(record), Some(record.awake_ms));
+        let seen = self.finish(session_end(record), Some(record));
         Seen { notes: notes(record), unread, ..seen }
     }
 
@@ -300,18 +314,23 @@ impl Watch {
         self.finish(lost_end(&reason), None)
     }
 
-    fn finish(mut self, end: SessionEnd, awake_ms: Option<u64>) -> Seen {
-        let stdout = &mut self.stdout;
-        let facts = self.stream.finish(&mut |event| stdout.take_event(&event));
+    fn finish(self, end: SessionEnd, record: Option<&ExitRecord>) -> Seen {
+        let Self { mut stdout, mut trace, .. } = self;
+        let facts = self.stream.finish(&mut |event| {
+            trace.event(&event);
+            stdout.take_event(&event);
+        });
+        let trace = trace.over(&end, &facts, record);
         Seen {
             finding: self.matcher.map(|matcher| matcher.finish(&end)),
             end,
-            stdout: self.stdout.into_text(),
+            stdout: stdout.into_text(),
             stderr: self.stderr.into_text(),
             notes: Vec::new(),
             unread: None,
             facts,
-            awake_ms,
+            awake_ms: record.map(|record| record.awake_ms),
+            trace,
         }
     }
 }

@@ -126,8 +126,9 @@ fn no_test_is_put_off_and_no_work_is_left_as_a_note() {
 }
 
 /// The arrows between crates: folder, and the crates of ours that it may name, itself included.
-const CRATES: [(&str, &[&str]); 11] = [
-    ("proto/door/", &["ratchet_door"]),
+const CRATES: [(&str, &[&str]); 13] = [
+    ("proto/door/", &["ratchet_door", "ratchet_telemetry"]),
+    ("proto/telemetry/", &["ratchet_telemetry"]),
     ("proto/", &["ratchet_proto", "ratchet_spawn"]),
     ("supervisor/engine/", &["ratchet_engine"]),
     ("runtime-agent/spawn/", &["ratchet_spawn"]),
@@ -144,9 +145,20 @@ const CRATES: [(&str, &[&str]); 11] = [
     ),
     (
         "supervisor/src/",
-        &["ratchet_door", "ratchet_proto", "ratchet_engine", "ratchet_spawn", "ratchet_supervisor"],
+        &[
+            "ratchet_door",
+            "ratchet_proto",
+            "ratchet_engine",
+            "ratchet_spawn",
+            "ratchet_supervisor",
+            "ratchet_telemetry",
+        ],
     ),
-    ("cli/", &["ratchet_engine", "ratchet_spawn", "ratchet_supervisor", "ratchet"]),
+    (
+        "cli/",
+        &["ratchet_engine", "ratchet_spawn", "ratchet_supervisor", "ratchet_telemetry", "ratchet"],
+    ),
+    ("tests/it/telemetry", &["ratchet_telemetry", "ratchet_tests"]),
     ("tests/it/daemon", &["ratchet_proto", "ratchet_supervisor", "ratchet_tests"]),
     ("tests/benches/bench/rows/supervisor", &["ratchet_proto", "ratchet_tests"]),
     ("tests/", &["ratchet", "ratchet_tests"]),
@@ -162,6 +174,7 @@ fn crates_import_only_along_the_arrows() {
         "ratchet_workspace",
         "ratchet_supervisor",
         "ratchet_runtime_agent",
+        "ratchet_telemetry",
         "ratchet_tests",
     ];
     let mut wrong = Vec::new();
@@ -234,6 +247,71 @@ fn the_engine_decides_from_values_alone() {
         impure,
         "no disk, no clock, no network, no environment, no random order in the engine",
     );
+}
+
+/// Telemetry's own interfaces, by which a name could be given that is in no table.
+const RAW_TELEMETRY: [&str; 5] =
+    ["opentelemetry", "span_builder(", "KeyValue::new(", "otel.", "tracing_subscriber"];
+
+/// Names as telemetry shows them.
+const SHOWN_NAMES: [&str; 5] = ["\"cicd.", "\"gen_ai.", "\"ratchet.", "\"process.", "\"container."];
+
+#[test]
+fn telemetry_gets_its_names_from_the_one_table() {
+    let raw = sources().into_iter().filter(|source| {
+        !source.is_test()
+            // Packages of messages are named like ours, and are none of its names.
+            && !source.path.starts_with("proto/")
+            && !source.path.starts_with("tests/")
+    });
+    let found = raw.flat_map(|source| {
+        let code: Vec<&str> =
+            source.code().lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let words = RAW_TELEMETRY.iter().chain(&SHOWN_NAMES);
+        let found: Vec<String> = words
+            .filter(|word| code.iter().any(|line| line.contains(**word)))
+            .map(|word| format!("{}: {word}", source.path))
+            .collect();
+        found
+    });
+    assert_none(
+        found,
+        "names of spans, attributes and metrics stand in proto/telemetry/src/name.rs",
+    );
+    let own = sources().into_iter().filter(|source| {
+        source.path.starts_with("proto/telemetry/src/")
+            && !source.is_test()
+            && source.path != "proto/telemetry/src/name.rs"
+            && SHOWN_NAMES.iter().any(|name| {
+                // What a process is, is told once, with the resource.
+                source
+                    .code()
+                    .lines()
+                    .any(|line| line.contains(name) && !line.contains("process.pid"))
+            })
+    });
+    assert_none(own.map(|source| source.path), "and nowhere else in its crate");
+}
+
+#[test]
+fn every_name_of_telemetry_is_used() {
+    let all = sources();
+    let name = "proto/telemetry/src/name.rs";
+    let table = all.iter().find(|source| source.path == name).expect("the table is there");
+    let users: String =
+        all.iter().filter(|source| source.path != name).map(|source| source.code()).collect();
+    let unused = ["Attribute", "EventName", "MetricName"].into_iter().flat_map(|kind| {
+        let start = format!("    {kind} {{\n");
+        let rows = table.text.split(&start).nth(1).expect("the table has this kind");
+        let rows = rows.lines().take_while(|line| line.starts_with("        "));
+        let names = rows.filter_map(|row| row.split_whitespace().next());
+        let unused: Vec<String> = names
+            .map(|name| format!("{kind}::{name}"))
+            .filter(|name| !users.contains(name))
+            .collect();
+        unused
+    });
+    assert_none(unused, "a name that nothing has is in no table");
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod shell;
 mod stop;
 mod store;
 mod supervisor;
+mod telemetry;
 mod terminal;
 mod usage;
 mod validate;

@@ -3,6 +3,7 @@
 //!
 //! Behaviour does not belong here. Commands that run no step never come here, so they start no thread.
 
+mod asking;
 mod host;
 mod wait;
 
@@ -10,6 +11,7 @@ use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::time::Duration;
 
+use ratchet_engine::name::BatchName;
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
 use ratchet_supervisor::Options;
@@ -21,6 +23,7 @@ use ratchet_supervisor::store::layout::RunHome;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use self::asking::{Asking, What};
 use self::host::Host;
 pub(super) use self::host::refused;
 pub(crate) use self::wait::Waited;
@@ -50,6 +53,7 @@ pub(crate) struct Stage {
     format: Format,
     told: Told,
     clock: Clock,
+    asking: Asking,
 }
 
 /// Finds the supervisor and has `play` use it; one that is started here ends with it. Returns what `play` returns, and the signal if one came.
@@ -69,9 +73,11 @@ pub(crate) fn play<T>(
         let signals = Signals::take().map_err(|error| Failure::from_error(&error))?;
         let clock = project.clock();
         let host = Host::find(&project).await?;
-        let told = Told::default();
-        let mut stage = Stage { host, project, signals, asked: None, ui, format, told, clock };
+        let (told, asking) = (Told::default(), Asking::new(&project));
+        let mut stage =
+            Stage { host, project, signals, asked: None, ui, format, told, clock, asking };
         let played = play(&mut stage).await;
+        stage.asking.end(played.as_ref().err());
         let asked = stage.asked;
         played.map(|answer| (answer, asked))
     })
@@ -81,7 +87,9 @@ impl Stage {
     /// Runs the next step of a batch.
     pub(crate) async fn apply(&mut self, request: ApplyRequest) -> Result<ApplyReport, Failure> {
         let home = RunHome::Batch(request.batch.clone());
-        self.act(home, async |host, project, sink| host.apply(project, request, sink).await).await
+        let work =
+            async |host: Host, project: &Project, sink| host.apply(project, request, sink).await;
+        self.act(What::Apply, home, work).await
     }
 
     /// Runs one forced step of a change.
@@ -90,7 +98,14 @@ impl Stage {
         request: ChangeStepRequest,
     ) -> Result<StepResult, Failure> {
         let home = RunHome::Change(request.change.clone());
-        self.act(home, async |host, project, sink| host.change(project, request, sink).await).await
+        let work =
+            async |host: Host, project: &Project, sink| host.change(project, request, sink).await;
+        self.act(What::Change, home, work).await
+    }
+
+    /// Says that the steps from now on belong to one run of a batch.
+    pub(crate) fn begin_run(&mut self, batch: &BatchName) {
+        self.asking.begin_run(batch.as_str());
     }
 
     /// Says whether a signal has asked for the end.
@@ -100,6 +115,7 @@ impl Stage {
 
     async fn act<T>(
         &mut self,
+        what: What,
         home: RunHome,
         work: impl AsyncFnOnce(Host, &Project, EventSink) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
@@ -107,8 +123,10 @@ impl Stage {
         let (ui, format, told) = (self.ui, self.format, self.told.clone());
         let shown =
             tokio::task::spawn_blocking(move || live::show(events, ui, format, CtrlC::Stops, told));
+        let trace = self.asking.ask(what, &self.host);
         let mut work = pin!(async {
-            let done = work(self.host.clone(), &self.project, sink).await;
+            let done = trace.scope(work(self.host.clone(), &self.project, sink)).await;
+            asking::end(&trace, done.as_ref().err());
             // The sink is gone, so the last output is on its way; the answer comes after it.
             (done, shown.await)
         });

@@ -1,6 +1,5 @@
 //! `ratchet supervisor …`: the daemon, and what asks it. One file a verb.
 
-mod log;
 mod run;
 pub(crate) mod status;
 pub(crate) mod stop;
@@ -23,7 +22,7 @@ use crate::ui::Ui;
 /// Runs one verb.
 pub(super) fn run(verb: &Supervisor, ui: Ui) -> Ended {
     match verb {
-        Supervisor::Run(args) => run::run(args, ui),
+        Supervisor::Run(args) => run::run(args),
         Supervisor::Status(args) => status::run(args, ui),
         Supervisor::Stop(args) => stop::run(args, ui),
     }

@@ -1,6 +1,7 @@
 //! What an agent prints, made readable: its event stream becomes text in our colours, all else goes through as it is.
 //!
-//! Works on bytes and adds no copy for plain output, so that a flood costs little. How an agent's events read is
+//! Works on bytes and adds no copy for plain output, so that a flood costs little. Secrets are hidden last, after decoding: each
+//! stream by itself, because their pieces come in any order. How an agent's events read is
 //! `ratchet_supervisor::agent::render`'s business; here they only get their colours.
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use ratchet_supervisor::agent::Agent;
 use ratchet_supervisor::agent::render::{Piece, Style, render};
 use ratchet_supervisor::agent::stream::{AgentEvent, AgentStream, StreamFormat};
 use ratchet_supervisor::event::Stream;
+use ratchet_telemetry::redact;
 
 use super::page::Ink;
 
@@ -24,6 +26,8 @@ pub(crate) struct Transcript {
     events: Option<AgentStream>,
     /// The last byte that was shown, so that what follows can begin on a line of its own.
     last: u8,
+    stdout: redact::Stream,
+    stderr: redact::Stream,
 }
 
 impl Transcript {
@@ -34,7 +38,13 @@ impl Transcript {
             None | Some(StreamFormat::Raw) => None,
             Some(format) => Some(AgentStream::new(format)),
         };
-        Self { ink, events, last: b'\n' }
+        Self::new(ink, events)
+    }
+
+    fn new(ink: Ink, events: Option<AgentStream>) -> Self {
+        let redactor = redact::current();
+        let (stdout, stderr) = (redactor.stream(), redactor.stream());
+        Self { ink, events, last: b'\n', stdout, stderr }
     }
 
     /// Makes a transcript of stored output: of the format in which the fewest of its first lines are strange.
@@ -50,30 +60,36 @@ impl Transcript {
             formats.into_iter().filter_map(|format| Some((strange_lines(format, first)?, format)));
         let likeliest = understood.min_by_key(|(strange, _)| *strange);
         let events = likeliest.map(|(_, format)| AgentStream::new(format));
-        Self { ink, events, last: b'\n' }
+        Self::new(ink, events)
     }
 
     /// Takes output, cut anywhere.
     pub(crate) fn push(&mut self, stream: Stream, bytes: &[u8], put: Put<'_>) {
-        let Self { ink, events, last } = self;
+        let Self { ink, events, last, stdout, stderr } = self;
         let mut put = tracking(last, put);
         match (stream, events) {
             (Stream::Stdout, Some(events)) => {
+                let mut clean = |bytes: &[u8]| stdout.push(bytes, &mut put);
                 events.push(bytes, &mut |event| {
-                    render(&event, &mut |piece| paint(*ink, piece, &mut put))
+                    render(&event, &mut |piece| paint(*ink, piece, &mut clean))
                 });
             }
-            (Stream::Stdout, None) | (Stream::Stderr, _) => put(bytes),
+            (Stream::Stdout, None) => stdout.push(bytes, &mut put),
+            (Stream::Stderr, _) => stderr.push(bytes, &mut put),
         }
     }
 
     /// Takes the end of the output: what was held back comes out, and the last line ends.
     pub(crate) fn finish(&mut self, put: Put<'_>) {
-        let Self { ink, events, last } = self;
+        let Self { ink, events, last, stdout, stderr } = self;
+        let mut tracked = tracking(last, &mut *put);
         if let Some(mut events) = events.take() {
-            let mut put = tracking(last, put);
-            events.finish(&mut |event| render(&event, &mut |piece| paint(*ink, piece, &mut put)));
+            let mut clean = |bytes: &[u8]| stdout.push(bytes, &mut tracked);
+            events.finish(&mut |event| render(&event, &mut |piece| paint(*ink, piece, &mut clean)));
         }
+        stdout.finish(&mut tracked);
+        stderr.finish(&mut tracked);
+        drop(tracked);
         if *last != b'\n' {
             put(b"\n");
             *last = b'\n';

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use ratchet_telemetry::redact;
 use secrecy::SecretString;
 use thiserror::Error;
 
@@ -76,7 +77,10 @@ pub fn read_secret(path: &Path) -> Result<SecretString, SecretError> {
     let text = String::from_utf8(bytes).unwrap_or_default();
     match text.trim_end_matches(['\r', '\n']) {
         "" => Err(SecretError::Empty { path: path.to_owned() }),
-        secret => Ok(SecretString::from(secret)),
+        secret => {
+            redact::know([secret.as_bytes()]);
+            Ok(SecretString::from(secret))
+        }
     }
 }
 

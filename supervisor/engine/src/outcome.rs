@@ -7,6 +7,7 @@ mod end;
 mod evidence;
 mod judge;
 pub mod refusal;
+mod rule;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,7 @@ use crate::transition::StepKind;
 pub use cause::{Cause, Told};
 pub use judge::judge;
 pub use refusal::Refusal;
+pub use rule::Rule;
 
 /// How the agent's process ended, as far as the mapping cares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +145,9 @@ pub struct Verdict {
     pub entry_message: String,
     /// What blocked the step, if it is blocked.
     pub blocked_by: BlockedBy,
+    /// The branch that decided; `None` in an intent of an older ratchet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
 }
 
 /// What blocks a step.

@@ -11,6 +11,8 @@ use kameo::Actor;
 use kameo::actor::{ActorId, ActorRef, Spawn as _, WeakActorRef};
 use kameo::error::{ActorStopReason, PanicError};
 use kameo::message::{Context, Message};
+use ratchet_telemetry::TraceSpan;
+use ratchet_telemetry::name::SpanName;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +29,8 @@ use crate::event::{Notice, Origin, Started, StepEvent};
 use crate::fault::{self, Point};
 use crate::follow::{self, Start};
 use crate::house::{House, Office};
+use crate::observe::session::SessionTrace;
+use crate::observe::{self, StepTrace};
 use crate::order::Order;
 use crate::perform::{self, Act};
 use crate::record;
@@ -69,6 +73,9 @@ struct Open {
     stop: Option<Stop>,
     withdrawn: CancellationToken,
     span: Span,
+    trace: StepTrace,
+    /// The span of handing its command over; nothing, once it is somebody's.
+    dispatch: TraceSpan,
     _posting: Posting,
 }
 
@@ -171,9 +178,12 @@ impl Message<PlacedReply> for Batch {
                     }
                 }
                 fault::at(Point::Acted, open.house.project.environment());
+                open.dispatch.end();
                 self.watch(open, inflight, placed, Origin::Fresh, ctx.actor_ref()).await;
             }
             Err(error) => {
+                open.dispatch.fail(error.code());
+                open.dispatch.end();
                 let undone = recover::give_up(&open.house, &self.args.home, &inflight);
                 self.close(open, Err(undone.err().unwrap_or(error))).await;
             }
@@ -197,8 +207,11 @@ impl Message<StepEnded> for Batch {
             open.house.sweep();
             report
         };
-        let report = open.span.in_scope(|| off_the_loop(conclude));
-        log::ended(open.house.project.root(), home, &inflight, &report);
+        let report = open.scope(|| {
+            let report = off_the_loop(conclude);
+            log::ended(open.house.project.root(), home, &inflight, &report);
+            report
+        });
         self.close(open, report).await;
     }
 }
@@ -229,29 +242,35 @@ impl Batch {
         if self.args.office.board.is_closed() {
             return self.answer(caller, Err(Error::Closing)).await;
         }
-        // Held by this very actor while a step runs, so a second request is refused here as it is in any other process.
-        let locked =
-            StepLock::acquire(house.project.layout(), &self.args.home, house.project.now());
-        let lock = match locked {
+        let trace = StepTrace::begin(house.trace.clone(), &self.args.home);
+        let lock = match self.lock(&house, &trace) {
             Ok(lock) => lock,
-            Err(error) => return self.answer(caller, Err(error.into())).await,
+            Err(error) => {
+                let refused = Err(error);
+                trace.over(&refused);
+                return self.answer(caller, refused).await;
+            }
         };
         let posting = self.args.office.board.post(house.project.root(), &self.args.home);
-        let begun = span.in_scope(|| off_the_loop(|| plan(&house, &self.args.home, &ask)));
-        let open = Open {
+        let mut open = Open {
             house,
             caller,
             lock,
             stop: None,
             withdrawn: CancellationToken::new(),
             span,
+            trace,
+            dispatch: TraceSpan::none(),
             _posting: posting,
         };
+        let begun =
+            open.scope(|| off_the_loop(|| plan(&open.house, &self.args.home, &ask, &open.trace)));
         match begun {
             Ok(Begun::Report(report)) => self.close(open, Ok(*report)).await,
             Err(error) => self.close(open, Err(error)).await,
             Ok(Begun::Found(found)) => {
                 let (inflight, mut placed) = *found;
+                open.trace.reattached(&inflight, open.house.project.now());
                 // It runs already, so it takes room without waiting for any.
                 placed.slot = self.args.office.room(inflight.place.locus).occupy();
                 self.watch(open, inflight, placed, Origin::Reattached, me).await;
@@ -260,8 +279,23 @@ impl Batch {
         }
     }
 
-    async fn place(&mut self, open: Open, ready: Ready, me: &ActorRef<Self>) {
+    /// Takes the right to run a step. It is held by this very actor while one runs, so a second request is refused here as
+    /// it is in any other process.
+    fn lock(&self, house: &House, trace: &StepTrace) -> Result<StepLock, Error> {
+        let span = trace.span.child(SpanName::LockAcquire);
+        let project = &house.project;
+        let locked = StepLock::acquire(project.layout(), &self.args.home, project.now());
+        if let Err(error) = &locked {
+            trace.fenced(&span, error);
+        }
+        span.end();
+        Ok(locked?)
+    }
+
+    async fn place(&mut self, mut open: Open, ready: Ready, me: &ActorRef<Self>) {
         let Ready { inflight, prepared, notices } = ready;
+        open.trace.of(&inflight);
+        open.dispatch = open.trace.span.child(SpanName::Dispatch);
         for notice in notices {
             open.caller.hear(StepEvent::Notice(notice)).await;
         }
@@ -274,6 +308,7 @@ impl Batch {
             events: open.caller.events.clone(),
             withdrawn: open.withdrawn.clone(),
             span: open.span.clone(),
+            trace: open.dispatch.clone(),
         };
         self.phase = Phase::Placing(Box::new((open, inflight)));
         if self.args.runtime.tell(place).await.is_err() {
@@ -291,13 +326,19 @@ impl Batch {
         me: &ActorRef<Self>,
     ) {
         let Placed { dir, attachment, slot, shim, .. } = placed;
-        log::begun(open.house.project.root(), &self.args.home, &inflight, origin);
+        open.scope(|| log::begun(open.house.project.root(), &self.args.home, &inflight, origin));
         open.caller.hear(StepEvent::Started(started(&inflight, origin))).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
         let handle = shim.as_ref().map(Shim::handle);
-        let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher());
-        let span = open.span.clone();
-        let args = StepArgs { batch: me.clone(), dir: dir.clone(), shim: handle, watch, span };
+        let above = match origin {
+            Origin::Fresh => &open.dispatch,
+            Origin::Reattached => &open.trace.span,
+        };
+        let session = SessionTrace::begin(&open.trace.span, above, &inflight, origin);
+        let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher(), session);
+        let (span, trace) = (open.span.clone(), open.trace.span.clone());
+        let batch = me.clone();
+        let args = StepArgs { batch, dir: dir.clone(), shim: handle, watch, span, trace };
         let step = Step::spawn(args);
         me.link(&step).await;
         if let Some(stop) = open.stop.take() {
@@ -308,7 +349,9 @@ impl Batch {
 
     /// Lets go of everything a step held, and only then answers: the next request must find the lock free.
     async fn close(&self, open: Open, report: Result<Report, Error>) {
-        let Open { caller, lock, _posting: posting, .. } = open;
+        let Open { caller, lock, trace, _posting: posting, .. } = open;
+        // Before anybody hears of it: whoever does may end this process.
+        trace.over(&report);
         drop(lock);
         drop(posting);
         self.answer(caller, report).await;
@@ -324,8 +367,15 @@ impl Batch {
     }
 }
 
+impl Open {
+    /// Does something that log lines and records say to be part of this step.
+    fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.span.in_scope(|| self.trace.span.in_scope(work))
+    }
+}
+
 /// Recovers, else gathers, decides and intends.
-fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
+fn plan(house: &House, home: &RunHome, ask: &Ask, trace: &StepTrace) -> Result<Begun, Error> {
     match recover::look(house, home)? {
         Found::Nothing => {}
         Found::Spawn(found) => return Ok(Begun::Found(found)),
@@ -350,9 +400,10 @@ fn plan(house: &House, home: &RunHome, ask: &Ask) -> Result<Begun, Error> {
     match act {
         Act::Report(report) => Ok(Begun::Report(report)),
         Act::Spawn(order) => {
-            let Order { inflight, command, notices } = *order;
+            let Order { mut inflight, command, notices } = *order;
+            inflight.trace = observe::stored(&house.trace);
             let prepared = runtime::prepare(&house.places()?, command)?;
-            record::intend(house, home, &inflight)?;
+            trace.span.during(SpanName::Intend, |_| record::intend(house, home, &inflight))?;
             fault::at(Point::Intended, house.project.environment());
             Ok(Begun::Ready(Box::new(Ready { inflight, prepared, notices })))
         }

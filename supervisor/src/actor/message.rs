@@ -10,6 +10,7 @@ use std::sync::Arc;
 use kameo::actor::{ActorId, ActorRef};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
+use ratchet_telemetry::TraceSpan;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
@@ -94,6 +95,8 @@ pub(crate) struct Place {
     pub(crate) withdrawn: CancellationToken,
     /// As in [`Work`].
     pub(crate) span: Span,
+    /// What waiting and starting are told below.
+    pub(crate) trace: TraceSpan,
 }
 
 /// Runtime actor → batch: how placing went.

@@ -142,6 +142,7 @@ mod tests {
         let house = Arc::new(House {
             project: Project::at(folder.path(), environment).unwrap(),
             options: Arc::new(options.clone()),
+            trace: ratchet_telemetry::TraceSpan::none(),
         });
         let office = Arc::new(Office::new(options));
         let root = Root::spawn_with_mailbox(office, mailbox::bounded(ROOT_MAILBOX));

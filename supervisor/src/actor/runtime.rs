@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Instant;
 
 use kameo::Actor;
 use kameo::actor::ActorRef;
@@ -16,6 +17,7 @@ use super::message::{Place, PlacedReply};
 use crate::error::Error;
 use crate::event::{Notice, NoticeLevel, StepEvent};
 use crate::house::Office;
+use crate::observe;
 use crate::room::Entry;
 use crate::runtime::{self, Line, Placed};
 
@@ -40,14 +42,17 @@ impl Message<Place> for RuntimeActor {
         let office = Arc::clone(&self.office);
         let reply_to = place.reply_to.clone();
         // Bounded by the batches: each has at most one order on its way.
-        let span = place.span.clone();
+        let (span, trace) = (place.span.clone(), place.trace.clone());
         let placing = async move {
-            match room(&office, &place).await {
+            let begun = Instant::now();
+            let slot = room(&office, &place).await;
+            observe::queued(&place.trace, begun.elapsed());
+            match slot {
                 Some(slot) => start(place, slot).await,
                 None => Err(Error::Withdrawn),
             }
         };
-        let placed = tokio::spawn(placing.instrument(span));
+        let placed = tokio::spawn(trace.scope(placing).instrument(span));
         tokio::spawn(async move {
             // A panic over there must not leave the batch waiting for ever.
             let outcome = placed.await.unwrap_or(Err(Error::WatcherDied));

@@ -8,6 +8,7 @@ use kameo::actor::{ActorRef, WeakActorRef};
 use kameo::error::ActorStopReason;
 use kameo::message::{Context, Message};
 use ratchet_spawn::SpawnDir;
+use ratchet_telemetry::TraceSpan;
 use tokio::task::JoinHandle;
 use tracing::{Instrument as _, Span};
 
@@ -31,6 +32,7 @@ pub(crate) struct StepArgs {
     pub(crate) shim: Option<ShimHandle>,
     pub(crate) watch: Watch,
     pub(crate) span: Span,
+    pub(crate) trace: TraceSpan,
 }
 
 impl Actor for Step {
@@ -38,13 +40,13 @@ impl Actor for Step {
     type Error = Infallible;
 
     async fn on_start(args: StepArgs, me: ActorRef<Self>) -> Result<Self, Self::Error> {
-        let StepArgs { batch, dir, shim, watch, span } = args;
+        let StepArgs { batch, dir, shim, watch, span, trace } = args;
         let until_the_end = async move {
             let seen = watch.until_the_end().await;
             // Only a step that was stopped hears nothing, and then nobody waits for it.
             drop(me.tell(Watched(seen)).await);
         };
-        let watching = tokio::spawn(until_the_end.instrument(span));
+        let watching = tokio::spawn(trace.scope(until_the_end).instrument(span));
         Ok(Self { batch, dir, shim, watching })
     }
 

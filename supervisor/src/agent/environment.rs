@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use ratchet_engine::name::{BatchName, SpawnId};
+use ratchet_telemetry::TraceParent;
+use ratchet_telemetry::carrier::{TRACEPARENT, TRACESTATE};
 
 use super::Agent;
 
@@ -74,9 +76,24 @@ pub fn for_agent(host: &Variables, own: &BTreeMap<String, String>, marks: &Marks
     };
     mark(BATCH, marks.batch.map(BatchName::as_str));
     mark("RATCHET_SPAWN_ID", Some(marks.spawn.as_str()));
-    mark("TRACEPARENT", marks.trace_parent);
-    mark("TRACESTATE", marks.trace_state);
+    mark(TRACEPARENT, marks.trace_parent);
+    mark(TRACESTATE, marks.trace_state);
     variables
+}
+
+/// Writes a span's context as [`Marks`] have it.
+#[must_use]
+pub fn trace_marks(trace: Option<&TraceParent>) -> (Option<String>, Option<String>) {
+    (trace.map(TraceParent::to_string), trace.and_then(TraceParent::state))
+}
+
+/// Marks an environment that is not filtered with a span's context. One that it has already is that of somebody above, and
+/// stays if there is no span.
+pub fn mark_trace(variables: &mut Variables, trace: Option<&TraceParent>) {
+    let (Some(parent), state) = trace_marks(trace) else { return };
+    variables.insert(TRACEPARENT.into(), parent.into());
+    variables.remove(OsStr::new(TRACESTATE));
+    variables.extend(state.map(|state| (TRACESTATE.into(), state.into())));
 }
 
 fn operator_names(host: &Variables) -> Vec<&OsStr> {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::supervisor_service_server::SupervisorService;
+use ratchet_telemetry::name::{Attribute, SpanName};
+use ratchet_telemetry::{TraceParent, TraceSpan};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -117,6 +119,21 @@ fn peer<T>(request: &Request<T>) -> Result<Peer, Status> {
     peer.copied().ok_or_else(|| Status::internal("a call came past the doorkeeper"))
 }
 
+/// Begins the span of a call that runs steps, below that of its caller.
+fn served<T>(request: &Request<T>, method: &'static str) -> TraceSpan {
+    let parent = TraceParent::from_metadata(request.metadata());
+    let span = TraceSpan::under(parent.as_ref(), SpanName::Serve);
+    span.set(Attribute::RpcSystem, "grpc");
+    span.set(Attribute::RpcMethod, method);
+    span
+}
+
+/// Answers a call within its span.
+async fn told(trace: TraceSpan, work: impl Future<Output = ()>) {
+    trace.scope(work).await;
+    trace.end();
+}
+
 /// Does what reads and writes files on a thread that may wait.
 async fn off_the_loop<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -154,10 +171,11 @@ impl SupervisorService for Service {
         let asked = request.get_ref();
         let (project, _) = self.batch(peer(&request)?, asked.project.clone(), &asked.batch).await?;
         let stage = self.stage(project, &request)?;
+        let trace = served(&request, "Apply");
         let asked = ApplyRequest::from_wire(request.into_inner())?;
         let (queue, answer) = queue();
         let span = info_span!("apply", batch = %asked.batch);
-        tokio::spawn(stage.apply(asked, queue).instrument(span));
+        tokio::spawn(told(trace, stage.apply(asked, queue)).instrument(span));
         answer
     }
 
@@ -166,11 +184,12 @@ impl SupervisorService for Service {
         let asked = asked.ok_or_else(|| Malformed::missing("what to run"))?;
         let (project, _) = self.batch(peer(&request)?, asked.project.clone(), &asked.batch).await?;
         let stage = self.stage(project, &request)?;
+        let trace = served(&request, "Run");
         let wire::RunRequest { apply, max_steps } = request.into_inner();
         let asked = ApplyRequest::from_wire(apply.unwrap_or_default())?;
         let (queue, answer) = queue();
         let span = info_span!("run", batch = %asked.batch);
-        tokio::spawn(stage.run(asked, max_steps, queue).instrument(span));
+        tokio::spawn(told(trace, stage.run(asked, max_steps, queue)).instrument(span));
         answer
     }
 
@@ -180,10 +199,11 @@ impl SupervisorService for Service {
     ) -> Answer<Self::RunChangeStream> {
         let project = self.project(peer(&request)?, request.get_ref().project.clone()).await?;
         let stage = self.stage(project, &request)?;
+        let trace = served(&request, "RunChange");
         let asked = ChangeStepRequest::from_wire(request.into_inner())?;
         let (queue, answer) = queue();
         let span = info_span!("change", change = %asked.change);
-        tokio::spawn(stage.change(asked, queue).instrument(span));
+        tokio::spawn(told(trace, stage.change(asked, queue)).instrument(span));
         answer
     }
 

@@ -10,6 +10,8 @@ use ratchet_engine::snapshot::Snapshot;
 use ratchet_engine::stall::Ground;
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::{apply_response, run_change_response, run_response};
+use ratchet_telemetry::TraceSpan;
+use ratchet_telemetry::name::SpanName;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -64,8 +66,16 @@ impl Stage {
         let most = if most == 0 { MOST_STEPS } else { most };
         let mut steps = 0;
         let mut ground = self.ground(&request).await;
+        // Each step is a trace of its own: a run may last for days.
+        let run = TraceSpan::parent_here();
+        let mut before = None;
         let halted = loop {
-            let report = match self.one(request.clone(), &queue, run_event).await {
+            let links: Vec<_> = run.iter().chain(&before).cloned().collect();
+            let asked = TraceSpan::root_linked(SpanName::Ask, &links);
+            let one = asked.scope(self.one(request.clone(), &queue, run_event)).await;
+            asked.end();
+            before = asked.parent();
+            let report = match one {
                 None => return,
                 Some(Ok(report)) => report,
                 Some(Err(status)) => return drop(queue.send(Err(status)).await),

@@ -115,11 +115,13 @@ fn step_command(
         ratchet: &ratchet,
         strategy: context.settings.strategy,
     };
+    let trace = house.trace.parent();
+    let (parent, state) = environment::trace_marks(trace.as_ref());
     let marks = environment::Marks {
         batch: step.batch.as_ref(),
         spawn,
-        trace_parent: None,
-        trace_state: None,
+        trace_parent: parent.as_deref(),
+        trace_state: state.as_deref(),
     };
     let host = site::host_variables(house, context.settings);
     let mut variables = environment::for_agent(&host, &call.invocation.env, &marks);
@@ -154,7 +156,8 @@ pub(super) fn proof(
     let spawn = house.new_spawn_id();
     let key = ratchet_engine::name::StepKey::of_proof(&proving.phase);
     let run = project.layout().run(home);
-    let variables = project.environment().vars().clone();
+    let mut variables = project.environment().vars().clone();
+    environment::mark_trace(&mut variables, house.trace.parent().as_ref());
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
         argv: ["bash", "-c", &proving.proof.run].map(Into::into).to_vec(),

@@ -18,9 +18,12 @@ mod trial;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use bollard::errors::Error as Refusal;
 use ratchet_spawn::{Attachment, Handover, Position, SpawnDir, Standing};
+use ratchet_telemetry::TraceSpan;
+use ratchet_telemetry::name::{Attribute, SpanName};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +59,9 @@ pub(super) async fn start(
     slot: OwnedSemaphorePermit,
     line: &Line<'_>,
 ) -> Result<Placed, StartError> {
+    // What fails on the way ends it as well; why is told by the span above.
+    let trace = TraceSpan::here(SpanName::ContainerStart);
+    trace.set(Attribute::ContainerId, name_of(dir.id().as_str()));
     let (engine, binary) = ready(&places.ratchet, &places.environment, container).await?;
     let ground = Ground {
         engine: &engine,
@@ -63,13 +69,17 @@ pub(super) async fn start(
         spawns: &places.spawns,
         binary: &binary,
     };
+    let begun = Instant::now();
     let image =
         image::ready(&engine, &container.image, container.pull, &places.environment, line).await?;
+    trace.set(Attribute::PullMs, begun.elapsed().as_secs_f64() * 1000.0);
     trial::pass(&ground, container, &image, line).await?;
     // Watching begins before the shim does, so that nothing can be missed.
     let attachment = Attachment::open(&dir, Position::START)?;
     let keeper = run(&ground, container, &image, &dir, variables.0).await?;
     let used = image.digest.unwrap_or(image.id);
+    trace.set(Attribute::ImageDigest, used.clone());
+    trace.end();
     Ok(Placed {
         dir,
         attachment,

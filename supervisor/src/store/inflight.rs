@@ -51,12 +51,25 @@ pub struct Inflight {
     pub image: Option<String>,
     /// When it was asked for, ISO-8601 in UTC.
     pub started_at: String,
+    /// The span of the step, for whoever goes on with it in another process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<StoredTrace>,
     /// What the step was judged to be, once it was: from then on it is only recorded, whatever the disk shows later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// What else a person should be told with the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// The ids of a span, as W3C Trace Context writes them. Nothing secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredTrace {
+    /// The `traceparent`.
+    pub traceparent: String,
+    /// The `tracestate`, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
 }
 
 /// Where a spawn runs, and where its directory is.
@@ -155,6 +168,7 @@ impl Inflight {
             place,
             reach: None,
             image: None,
+            trace: None,
             started_at: now.to_string(),
             verdict: None,
             notes: Vec::new(),

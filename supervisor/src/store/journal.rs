@@ -12,6 +12,7 @@ use memchr::{memchr_iter, memmem, memrchr};
 use ratchet_engine::fold::JournalView;
 use ratchet_engine::journal::{Entry, ReadEntry, parse_line};
 use ratchet_engine::name::{SpawnId, StepKey};
+use ratchet_telemetry::redact;
 
 use super::file::{self, Doing, FileError, Of as _, folder_of, sync_folder};
 use super::layout::{Of, RunDir};
@@ -124,7 +125,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// As [`append`].
     pub fn append(&self, entry: &Entry) -> Result<(), FileError> {
-        append_line(&self.run.journal(), entry.to_line())
+        append_line(&self.run.journal(), clean(entry).to_line())
     }
 
     /// Appends the entry that concludes a spawn, unless that spawn has been concluded.
@@ -151,6 +152,13 @@ impl<'a> Writer<'a> {
         self.append(entry)?;
         Ok(Recorded::Now)
     }
+}
+
+/// Hides secrets in the text of an entry. Everything else in it is a name or a word, and must stay what it is.
+fn clean(entry: &Entry) -> Entry {
+    let mut entry = entry.clone();
+    redact::current().clean(&mut entry.message);
+    entry
 }
 
 /// Appends one line to a file of lines, under the lock: in one write, and on disk when this returns.

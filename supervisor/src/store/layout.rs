@@ -374,6 +374,12 @@ pub fn supervisor_socket(environment: &Environment) -> Option<PathBuf> {
     Some(base.join("ratchet/supervisor.sock"))
 }
 
+/// Returns the folder where a supervisor's telemetry waits for its collector, unless the user has no home.
+#[must_use]
+pub fn telemetry_queue(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_home()?.join("ratchet/telemetry"))
+}
+
 /// Returns the list of projects that the supervisor knows, unless the user has no home.
 #[must_use]
 pub fn known_projects(environment: &Environment) -> Option<PathBuf> {

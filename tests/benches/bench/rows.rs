@@ -4,6 +4,7 @@ mod containers;
 mod flood;
 mod plain;
 mod supervisor;
+mod telemetry;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -27,7 +28,7 @@ pub(crate) struct Row {
 }
 
 /// The table.
-pub(crate) const ROWS: [Row; 23] = [
+pub(crate) const ROWS: [Row; 25] = [
     Row { name: "status, 3 changes", measure: |world| status(world, 3, 0, 5, 12.0) },
     Row {
         name: "status, 1,000 changes",
@@ -45,6 +46,8 @@ pub(crate) const ROWS: [Row; 23] = [
     Row { name: "init", measure: plain::init },
     Row { name: "validate, 1,000 changes", measure: plain::validate },
     Row { name: "apply", measure: apply },
+    Row { name: "telemetry", measure: telemetry::overhead },
+    Row { name: "telemetry, no collector", measure: telemetry::away },
     Row { name: "flood", measure: flood::plain },
     Row { name: "flood of events", measure: flood::events },
     Row { name: "latency", measure: latency },

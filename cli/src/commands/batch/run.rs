@@ -81,6 +81,7 @@ pub(super) fn run(args: &Run, ui: Ui) -> Ended {
     let most = args.max_steps.unwrap_or(MOST_STEPS);
     let mut ground = Watched::new(project.clone(), batch.clone(), escalation(args.raise));
     let ((ran, failure), signal) = stage::play(project, ui, format, async |stage| {
+        stage.begin_run(&batch);
         let mut steps = Vec::new();
         let mut patience = if args.no_wait { Patience::none() } else { Patience::some() };
         loop {

@@ -16,7 +16,6 @@ use crate::args::supervisor::{OnSignal, Run};
 use crate::commands::{Ended, failed, stage};
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
-use crate::ui::Ui;
 
 /// Threads for calls and actors. What reads and writes files has threads of its own, as many as it needs.
 const WORKERS: usize = 2;
@@ -25,9 +24,8 @@ const WORKERS: usize = 2;
 const LEAST_CAPACITY: NonZeroUsize = NonZeroUsize::new(4).expect("four is not zero");
 
 /// Runs until it is asked to end.
-pub(super) fn run(args: &Run, ui: Ui) -> Ended {
+pub(super) fn run(args: &Run) -> Ended {
     let environment = environment()?;
-    super::log::begin(&environment, ui.err())?;
     let options = options(args, environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)

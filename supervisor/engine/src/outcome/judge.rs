@@ -2,7 +2,9 @@
 
 use super::attribution;
 use super::evidence;
-use super::{BlockedBy, Report, Session, SessionEnd, StepResult, StepState, Subject, Verdict};
+use super::{
+    BlockedBy, Report, Rule, Session, SessionEnd, StepResult, StepState, Subject, Verdict,
+};
 use crate::approval::parks_for_approval;
 use crate::journal::EntryKind;
 use crate::transition::StepKind;
@@ -12,6 +14,7 @@ const TRANSCRIPT: usize = 2000;
 
 /// What one branch concludes.
 struct Conclusion {
+    rule: Rule,
     state: StepState,
     blocker: Option<String>,
     approval_request: Option<String>,
@@ -25,6 +28,7 @@ struct Conclusion {
 pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     let kind = subject.kind;
     let conclusion = conclude(subject, session);
+    let rule = Some(conclusion.rule);
     let entry_kind = entry_kind(conclusion.state, kind);
     let entry_message = conclusion.message.clone();
     let mut result = StepResult::new(conclusion.state, subject.key.clone(), kind);
@@ -42,7 +46,7 @@ pub fn judge(subject: &Subject, session: &Session) -> Verdict {
     result.not_started = session.end.never_started().is_some();
     result.notes.extend(session.end.note().map(ToOwned::to_owned));
     result.notes.extend(account_note(result.state, session));
-    Verdict { result, entry_kind, entry_message, blocked_by: blocked_by(session) }
+    Verdict { result, entry_kind, entry_message, blocked_by: blocked_by(session), rule }
 }
 
 fn blocked_by(session: &Session) -> BlockedBy {
@@ -75,14 +79,17 @@ fn conclude(subject: &Subject, session: &Session) -> Conclusion {
         (Some(completion), failure) => {
             let mismatch = evidence::mismatch(kind, session, &completion.message);
             if let Some(reason) = mismatch {
-                blocked(format!("Reported complete but disk disagrees: {reason}."))
+                blocked(
+                    Rule::Contradicted,
+                    format!("Reported complete but disk disagrees: {reason}."),
+                )
             } else if let Some(how) = failure {
                 let how = because(session, &how);
                 let text = format!(
                     "Agent reported completion but {how} — the reported work may be incomplete; \
                      review and resume."
                 );
-                Conclusion { failed: true, ..blocked(text) }
+                Conclusion { failed: true, ..blocked(Rule::CompletedBadly, text) }
             } else {
                 completed(subject, completion)
             }
@@ -94,7 +101,7 @@ fn conclude(subject: &Subject, session: &Session) -> Conclusion {
 fn asked(question: &Report, kind: StepKind) -> Conclusion {
     Conclusion {
         blocker: Some(question.message.clone()),
-        ..blocked(format!("Agent raised a blocker during {kind}."))
+        ..blocked(Rule::Asked, format!("Agent raised a blocker during {kind}."))
     }
 }
 
@@ -110,19 +117,24 @@ fn failed(kind: StepKind, session: &Session, how: &str) -> Conclusion {
             blocker: Some(blocker),
             detail: Some(joined(why, &tail)),
             failed: true,
-            ..blocked(message)
+            ..blocked(Rule::Failed, message)
         };
     }
     let blocker = ended(session, &format!("Agent {how} without reporting completion."));
     let Some(hint) = attribution::hint(kind, session) else {
         let detail = Some(tail);
-        return Conclusion { blocker: Some(blocker), detail, failed: true, ..blocked(message) };
+        return Conclusion {
+            blocker: Some(blocker),
+            detail,
+            failed: true,
+            ..blocked(Rule::Failed, message)
+        };
     };
     Conclusion {
         blocker: Some(format!("{blocker} {hint}")),
         detail: Some(joined(&hint, &tail)),
         failed: true,
-        ..blocked(format!("{message} {hint}"))
+        ..blocked(Rule::Failed, format!("{message} {hint}"))
     }
 }
 
@@ -132,6 +144,7 @@ fn completed(subject: &Subject, completion: &Report) -> Conclusion {
     let summary = completion.message.clone();
     if parks_for_approval(subject.gate, kind) && !subject.is_reply {
         return Conclusion {
+            rule: Rule::AwaitsApproval,
             state: StepState::AwaitingApproval,
             blocker: None,
             approval_request: Some(summary),
@@ -141,6 +154,7 @@ fn completed(subject: &Subject, completion: &Report) -> Conclusion {
         };
     }
     Conclusion {
+        rule: Rule::Completed,
         state: StepState::Advanced,
         blocker: None,
         approval_request: None,
@@ -160,7 +174,11 @@ fn silent(kind: StepKind, session: &Session) -> Conclusion {
                 "Agent {how} without reporting completion, but {progress} — review and resume."
             );
             let failed = session.told().is_some();
-            Conclusion { detail: Some(joined(&text, &tail)), failed, ..blocked(text) }
+            Conclusion {
+                detail: Some(joined(&text, &tail)),
+                failed,
+                ..blocked(Rule::SilentProgress, text)
+            }
         }
         None => Conclusion {
             blocker: Some(ended(
@@ -169,13 +187,17 @@ fn silent(kind: StepKind, session: &Session) -> Conclusion {
             )),
             detail: Some(tail),
             failed: session.told().is_some(),
-            ..blocked(ended(session, &format!("No completion reported during {kind}.")))
+            ..blocked(
+                Rule::Silent,
+                ended(session, &format!("No completion reported during {kind}.")),
+            )
         },
     }
 }
 
-fn blocked(text: String) -> Conclusion {
+fn blocked(rule: Rule, text: String) -> Conclusion {
     Conclusion {
+        rule,
         state: StepState::Blocked,
         blocker: Some(text.clone()),
         approval_request: None,

@@ -14,14 +14,16 @@ pub struct Skim {
     lines: Lines,
     reader: Reader,
     telling: Vec<Finder<'static>>,
+    calling: Vec<Finder<'static>>,
 }
 
 impl Skim {
     /// Makes a reader of one format.
     #[must_use]
     pub fn new(format: StreamFormat) -> Self {
-        let telling = words(format).iter().map(|word| Finder::new(*word)).collect();
-        Self { lines: Lines::default(), reader: Reader::new(format), telling }
+        let finders = |words: &[&'static str]| words.iter().copied().map(Finder::new).collect();
+        let (telling, calling) = (finders(words(format)), finders(tool_words(format)));
+        Self { lines: Lines::default(), reader: Reader::new(format), telling, calling }
     }
 
     /// Takes the next bytes of standard output, cut anywhere, and gives every event of them.
@@ -32,7 +34,7 @@ impl Skim {
 
     /// Takes the next bytes, cut anywhere, for their facts only.
     pub fn push(&mut self, bytes: &[u8]) {
-        let Self { lines, reader, telling } = self;
+        let Self { lines, reader, telling, .. } = self;
         if telling.is_empty() {
             return;
         }
@@ -41,6 +43,19 @@ impl Skim {
             let open = !reader.facts.saw_event || reader.facts.trouble.is_some();
             if open || telling.iter().any(|word| word.find(line.bytes).is_some()) {
                 reader.read(line, &mut |_| {});
+            }
+        });
+    }
+
+    /// As [`Skim::push`], and gives the events of lines that call a tool or have its answer.
+    pub fn push_tools(&mut self, bytes: &[u8], sink: Sink<'_>) {
+        let Self { lines, reader, telling, calling } = self;
+        lines.push(bytes, &mut |line| {
+            let open = !reader.facts.saw_event || reader.facts.trouble.is_some();
+            let has =
+                |words: &[Finder<'_>]| words.iter().any(|word| word.find(line.bytes).is_some());
+            if open || has(telling) || has(calling) {
+                reader.read(line, sink);
             }
         });
     }
@@ -71,5 +86,17 @@ fn words(format: StreamFormat) -> &'static [&'static str] {
         }
         StreamFormat::Gemini | StreamFormat::Cursor => &["\"result\"", "\"init\""],
         StreamFormat::Opencode => &["\"step_finish\"", "\"step_start\"", "\"error\""],
+    }
+}
+
+/// The same for lines that call a tool, or have its answer.
+fn tool_words(format: StreamFormat) -> &'static [&'static str] {
+    match format {
+        StreamFormat::Raw => &[],
+        StreamFormat::Claude => &["\"tool_use\"", "\"tool_result\""],
+        StreamFormat::Codex => &["\"item.started\"", "\"item.completed\""],
+        StreamFormat::Gemini => &["\"tool_use\"", "\"tool_result\""],
+        StreamFormat::Cursor => &["\"tool_call\""],
+        StreamFormat::Opencode => &["\"tool_use\"", "\"tool\""],
     }
 }

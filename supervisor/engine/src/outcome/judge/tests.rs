@@ -79,6 +79,28 @@ fn judged(step: &Step, session: &Session) -> StepResult {
     judge(&Subject::of(step, GateMode::Voluntary), session).result
 }
 
+#[test]
+fn a_verdict_says_which_rule_decided() {
+    let rule = |gate, session: Session| {
+        let verdict = judge(&Subject::of(&step(Transition::Apply), gate), &session);
+        verdict.rule.map(Rule::as_str)
+    };
+    let voluntary = |session| rule(GateMode::Voluntary, session);
+    let (before, after) = (plan(0, 2), plan(1, 2));
+    let silent = || session(SessionEnd::Exited(0), &[]);
+    let broken = Session { end: SessionEnd::Exited(3), ..said("done") };
+    let held = || on_disk(before, after, said("done"));
+    let asked = [(EntryKind::Completion, "done"), (EntryKind::NeedsInput, "which?")];
+    assert_eq!(voluntary(session(SessionEnd::Exited(0), &asked)), Some("1"));
+    assert_eq!(voluntary(session(SessionEnd::Exited(3), &[])), Some("2"));
+    assert_eq!(voluntary(said("done")), Some("3a"));
+    assert_eq!(voluntary(on_disk(before, after, broken)), Some("3b"));
+    assert_eq!(rule(GateMode::EveryPhase, held()), Some("3c"));
+    assert_eq!(voluntary(held()), Some("3d"));
+    assert_eq!(voluntary(on_disk(before, after, silent())), Some("4a"));
+    assert_eq!(voluntary(silent()), Some("4b"));
+}
+
 fn model(scope: Scope) -> ModelSource {
     ModelSource { agent: "codex".to_owned(), model: "gpt-x".to_owned(), scope }
 }

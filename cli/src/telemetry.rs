@@ -1,0 +1,178 @@
+//! The log of this process, and its telemetry: begun before a command, ended after it.
+//!
+//! Commands that only read have neither a thread nor a subscriber unless somebody asks for log lines. What is wrong with a
+//! setting of telemetry is told, and is no reason not to work.
+
+use ratchet_supervisor::environment::Environment;
+use ratchet_supervisor::store::layout::telemetry_queue;
+use ratchet_telemetry::log::{self, Dress, Format, Level, Lines};
+use ratchet_telemetry::{Life, Service, Telemetry, setup};
+
+use crate::args::{Command, LogFormat, Logging};
+use crate::commands::Ended;
+use crate::diagnostic::Failure;
+use crate::render::page::{Ink, Tone};
+use crate::ui::Ui;
+
+/// The variable that says how much is told.
+const LEVEL: &str = "RATCHET_LOG";
+
+/// What a command needs of all this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// It starts nothing.
+    Plain,
+    /// It has steps run.
+    Steps,
+    /// It is the supervisor.
+    Supervisor,
+}
+
+/// Runs a command with its log and its telemetry.
+pub(crate) fn around(
+    command: &Command,
+    logging: Logging,
+    ui: Ui,
+    run: impl FnOnce() -> Ended,
+) -> Ended {
+    let telemetry = begin(role(command), logging, ui)?;
+    let ended = run();
+    if let Some(telemetry) = telemetry {
+        telemetry.finish();
+    }
+    ended
+}
+
+fn role(command: &Command) -> Role {
+    use crate::args::batch::Batch;
+    use crate::args::supervisor::Supervisor;
+    match command {
+        Command::Supervisor(Supervisor::Run(_)) => Role::Supervisor,
+        Command::Propose(_)
+        | Command::Apply(_)
+        | Command::Verify(_)
+        | Command::Batch(Batch::Apply(_) | Batch::Run(_)) => Role::Steps,
+        Command::Init(_)
+        | Command::Update(_)
+        | Command::Doctor(_)
+        | Command::New(_)
+        | Command::List(_)
+        | Command::View(_)
+        | Command::Status(_)
+        | Command::Instructions(_)
+        | Command::Template(_)
+        | Command::Validate(_)
+        | Command::Archive(_)
+        | Command::Completions(_)
+        | Command::Topics(_)
+        | Command::Man(_)
+        | Command::Supervisor(Supervisor::Status(_) | Supervisor::Stop(_))
+        | Command::Report(_)
+        | Command::Batch(
+            Batch::New(_)
+            | Batch::Status(_)
+            | Batch::List(_)
+            | Batch::View(_)
+            | Batch::Config(_)
+            | Batch::Report(_)
+            | Batch::Approve(_)
+            | Batch::Cancel(_)
+            | Batch::Attach(_)
+            | Batch::Log(_)
+            | Batch::RerunProof(_)
+            | Batch::Archive(_),
+        ) => Role::Plain,
+    }
+}
+
+fn begin(role: Role, logging: Logging, ui: Ui) -> Result<Option<Telemetry>, Failure> {
+    // Without a working directory nothing works, and the command says so.
+    let Ok(environment) = Environment::from_process() else { return Ok(None) };
+    let level = match (logging.level(), level(&environment), role) {
+        (Some(asked), _, _) => asked,
+        (None, Ok(Some(said)), _) => said,
+        (None, Ok(None), Role::Supervisor) => Level::INFO,
+        (None, Ok(None), Role::Plain | Role::Steps) => Level::OFF,
+        (None, Err(failure), Role::Supervisor) => return Err(failure),
+        (None, Err(failure), Role::Plain | Role::Steps) => {
+            // An agent's report must not fail for this.
+            warn(ui, &failure.sentence());
+            Level::OFF
+        }
+    };
+    environment.hide_secrets();
+    let telemetry = match role {
+        Role::Plain => None,
+        Role::Steps => started(&environment, "ratchet", Life::Command, ui),
+        Role::Supervisor => {
+            let waits_in = telemetry_queue(&environment);
+            started(&environment, "ratchet-supervisor", Life::Service { waits_in }, ui)
+        }
+    };
+    let lines = Lines { level, format: logging.format(), dress: dress(&environment, ui.err()) };
+    log::begin(lines, telemetry.as_ref()).map_err(|error| Failure::from_error(&error))?;
+    Ok(telemetry)
+}
+
+fn started(environment: &Environment, name: &'static str, life: Life, ui: Ui) -> Option<Telemetry> {
+    let service = Service { name, version: env!("CARGO_PKG_VERSION"), life };
+    match setup::start(|name| environment.var(name), &service) {
+        Ok(telemetry) => telemetry,
+        Err(error) => {
+            warn(ui, &format!("telemetry is off: {error}"));
+            None
+        }
+    }
+}
+
+fn level(environment: &Environment) -> Result<Option<Level>, Failure> {
+    let Some(said) = environment.var_os(LEVEL).filter(|said| !said.is_empty()) else {
+        return Ok(None);
+    };
+    let level = said.to_str().and_then(Level::parse);
+    level.map(Some).ok_or_else(|| {
+        let said = said.to_string_lossy();
+        Failure::new(format!("{LEVEL} is '{said}', which is no level"))
+            .help("use off, error, warn, info, debug or trace")
+            .code("bad-setting")
+    })
+}
+
+fn dress(environment: &Environment, ink: Ink) -> Dress {
+    match ink {
+        // The journal knows the time better.
+        Ink::Plain if environment.var_os("JOURNAL_STREAM").is_some() => Dress::Journal,
+        Ink::Plain => Dress::Plain,
+        Ink::Colour => Dress::Colour,
+    }
+}
+
+fn warn(ui: Ui, text: &str) {
+    ui.tell(|page| {
+        page.tone(Tone::Warn, "⚠ ").put(text).end();
+    });
+}
+
+impl From<LogFormat> for Format {
+    fn from(format: LogFormat) -> Self {
+        match format {
+            LogFormat::Text => Self::Text,
+            LogFormat::Json => Self::Json,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_is_a_word_or_none() {
+        let level = |said: &str| level(&Environment::new("/", [(LEVEL, said)]));
+        assert_eq!(level("").unwrap(), None);
+        assert_eq!(level("info").unwrap(), Some(Level::INFO));
+        assert_eq!(level("OFF").unwrap(), Some(Level::OFF));
+        let refused = level("loud").unwrap_err();
+        assert!(refused.sentence().contains("RATCHET_LOG is 'loud'"), "{refused:?}");
+    }
+}
