@@ -49,6 +49,7 @@ use serde_json::Value;
 
 const PROGRAMS: Programs = Programs {
     ratchet: env!("CARGO_BIN_EXE_ratchet_under_test"),
+    runtime_agent: env!("CARGO_BIN_EXE_runtime_agent_under_test"),
     fake_agent: env!("CARGO_BIN_EXE_fake_agent"),
     sample_agent: env!("CARGO_BIN_EXE_sample_agent"),
 };
