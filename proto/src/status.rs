@@ -9,11 +9,11 @@ use prost_types::Any;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 
-use crate::supervisor::v1::ErrorDetail;
+use crate::error::v1::ErrorDetail;
 use crate::{PROTOCOL, PROTOCOL_HEADER};
 
 /// The name under which the detail is packed.
-const TYPE_URL: &str = "type.googleapis.com/ratchet.supervisor.v1.ErrorDetail";
+const TYPE_URL: &str = "type.googleapis.com/ratchet.error.v1.ErrorDetail";
 
 /// The code of an error that a server without our details gave: a proxy, or something that is no supervisor.
 pub const FOREIGN: &str = "rpc-failed";
@@ -97,12 +97,21 @@ pub fn mark(metadata: &mut MetadataMap) {
     metadata.insert(PROTOCOL_HEADER, MetadataValue::from(PROTOCOL));
 }
 
+/// Who refuses a call, in the words of the refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Server {
+    /// What it is, such as `the supervisor`.
+    pub name: &'static str,
+    /// How it is restarted once it was updated.
+    pub restart: &'static str,
+}
+
 /// Refuses a call that speaks another protocol. One that does not say is taken at its word: it found this service by its
 /// versioned name.
 ///
 /// # Errors
 /// A status with the code [`PROTOCOL_MISMATCH`].
-pub fn check(metadata: &MetadataMap) -> Result<(), Box<Status>> {
+pub fn check(metadata: &MetadataMap, server: Server) -> Result<(), Box<Status>> {
     let Some(said) = metadata.get(PROTOCOL_HEADER) else { return Ok(()) };
     let said = said.to_str().unwrap_or("?");
     if said.parse() == Ok(PROTOCOL) {
@@ -110,12 +119,9 @@ pub fn check(metadata: &MetadataMap) -> Result<(), Box<Status>> {
     }
     let detail = ErrorDetail {
         code: PROTOCOL_MISMATCH.to_owned(),
-        message: format!("the supervisor speaks protocol {PROTOCOL}, the caller protocol {said}"),
+        message: format!("{} speaks protocol {PROTOCOL}, the caller protocol {said}", server.name),
         causes: Vec::new(),
-        help: Some(
-            "update the older of the two and restart the supervisor: 'ratchet supervisor stop'"
-                .to_owned(),
-        ),
+        help: Some(format!("update the older of the two and {}", server.restart)),
     };
     Err(Box::new(to_status(Code::FailedPrecondition, &detail)))
 }
@@ -129,6 +135,8 @@ impl fmt::Display for ErrorDetail {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SERVER: Server = Server { name: "the worker", restart: "restart it" };
 
     fn detail() -> ErrorDetail {
         ErrorDetail {
@@ -177,12 +185,12 @@ mod tests {
     #[test]
     fn another_protocol_is_refused_with_what_to_do() {
         let mut metadata = MetadataMap::new();
-        assert!(check(&metadata).is_ok());
+        assert!(check(&metadata, SERVER).is_ok());
         mark(&mut metadata);
-        assert!(check(&metadata).is_ok());
+        assert!(check(&metadata, SERVER).is_ok());
         for odd in ["2", "one", ""] {
             metadata.insert(PROTOCOL_HEADER, odd.parse().unwrap());
-            let status = check(&metadata).unwrap_err();
+            let status = check(&metadata, SERVER).unwrap_err();
             let detail = from_status(&status);
             assert_eq!(detail.code, PROTOCOL_MISMATCH);
             assert!(detail.help.is_some());

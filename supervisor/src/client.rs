@@ -13,6 +13,7 @@ use std::time::Duration;
 use ratchet_engine::name::{SpawnId, StepKey};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
+use ratchet_proto::error::v1::ErrorDetail;
 use ratchet_proto::status::{from_status, mark};
 use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::supervisor_service_client::SupervisorServiceClient;
@@ -84,7 +85,7 @@ pub enum ClientError {
     },
     /// It refused; the error is its own.
     #[error("{0}")]
-    Refused(wire::ErrorDetail),
+    Refused(ErrorDetail),
     /// The connection broke. What was begun goes on.
     #[error("the connection to the supervisor was cut")]
     Cut(#[source] Box<Status>),

@@ -6,13 +6,14 @@
 pub mod files;
 mod recovery;
 pub mod registry;
-mod systemd;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_door::descriptors;
+use ratchet_door::systemd::{self, Systemd};
 use rustix::process::Gid;
 use thiserror::Error as ThisError;
 use tokio::net::{TcpListener, UnixListener};
@@ -22,10 +23,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::registry::Registry;
-use self::systemd::Systemd;
 use crate::Supervisor;
 use crate::clock::Clock;
-use crate::descriptors;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::grpc::listen::{ListenError, Listener, Socket, Tls, serve};
@@ -72,7 +71,7 @@ pub enum DaemonError {
 /// [`DaemonError`], before any call is answered.
 pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     let mut signals = Signals::take()?;
-    let systemd = Systemd::of(&options.environment);
+    let systemd = Systemd::of(|name| options.environment.var_os(name).map(ToOwned::to_owned));
     let on_signal = options.on_signal;
     let running = start(options).await?;
     systemd.ready();

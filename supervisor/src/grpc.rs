@@ -4,7 +4,6 @@
 //! the answer a message.
 
 pub(crate) mod auth;
-mod connection;
 pub(crate) mod convert;
 mod feed;
 pub mod listen;

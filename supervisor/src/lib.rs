@@ -18,7 +18,6 @@ pub mod daemon;
 pub mod doctor;
 
 mod actor;
-mod descriptors;
 mod door;
 pub mod grpc;
 mod hex;

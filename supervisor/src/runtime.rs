@@ -13,6 +13,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use ratchet_door::descriptors;
 use ratchet_engine::settings::{Locus, Word as _};
 use ratchet_spawn::{AttachError, Attachment, DirectoryError, Request, SpawnDir};
 use thiserror::Error;
@@ -23,7 +24,6 @@ pub(crate) use self::docker::DockerError;
 use self::docker::container::{self, Container};
 pub(crate) use self::docker::{Death, Ending};
 pub(crate) use self::shim::{Shim, ShimHandle};
-use crate::descriptors;
 use crate::environment::Environment;
 use crate::event::{EventSink, Notice, NoticeLevel, StepEvent};
 

@@ -26,7 +26,6 @@ pub mod outputs;
 mod process;
 pub mod profile;
 pub mod run_state;
-pub mod secret;
 pub mod settings;
 pub mod snapshot;
 pub mod standards;

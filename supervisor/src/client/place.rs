@@ -4,13 +4,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use ratchet_door::secret::{SecretError, read_secret};
 use secrecy::SecretString;
 use thiserror::Error;
 
 use crate::environment::Environment;
 use crate::store::file::{FileError, Limit, read_there};
 use crate::store::layout::supervisor_socket;
-use crate::store::secret::{SecretError, read_secret};
 
 /// Names the supervisor: `embedded`, `unix:PATH` or `https://HOST:PORT`.
 pub const SUPERVISOR: &str = "RATCHET_SUPERVISOR";

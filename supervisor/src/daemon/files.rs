@@ -1,16 +1,13 @@
 //! What a supervisor is told by files and names: its certificate, its key, its token, and the group that may use it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use secrecy::ExposeSecret as _;
+use ratchet_door::secret::{SecretError, read_secret};
+use ratchet_door::token::{Token, TokenError};
 use thiserror::Error;
 
 use crate::grpc::listen::Tls;
 use crate::store::file::{FileError, Limit, read_there};
-use crate::store::secret::{SecretError, read_secret};
-
-/// The fewest bytes of a token; a shorter one can be guessed.
-const SHORTEST_TOKEN: usize = 16;
 
 /// The groups of this machine.
 const GROUPS: &str = "/etc/group";
@@ -21,15 +18,12 @@ pub enum SetupError {
     /// A certificate cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A key or a token cannot be used.
+    /// A key cannot be used.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// Anybody could guess the token.
-    #[error("the token in {} can be guessed: it is one line of at least {SHORTEST_TOKEN} visible characters", path.display())]
-    WeakToken {
-        /// Its file.
-        path: PathBuf,
-    },
+    /// The token cannot be used, or can be guessed.
+    #[error(transparent)]
+    Token(#[from] TokenError),
     /// There is no such group.
     #[error("{GROUPS} has no group '{name}'")]
     NoGroup {
@@ -45,10 +39,7 @@ impl SetupError {
         match self {
             Self::File(error) => error.help(),
             Self::Secret(error) => error.help(),
-            Self::WeakToken { path } => format!(
-                "make one: '(umask 077; head -c 32 /dev/urandom | base64 -w0 > {})'",
-                path.display()
-            ),
+            Self::Token(error) => error.help(),
             Self::NoGroup { name } => {
                 format!("give its number: the third field of 'getent group {name}'")
             }
@@ -61,12 +52,7 @@ impl SetupError {
 /// # Errors
 /// [`SetupError`].
 pub fn tls(cert: &Path, key: &Path, token: &Path) -> Result<Tls, SetupError> {
-    let path = token;
-    let token = read_secret(path)?;
-    let text = token.expose_secret();
-    if text.len() < SHORTEST_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(SetupError::WeakToken { path: path.to_owned() });
-    }
+    let token = Token::read(token)?;
     Ok(Tls { cert: read_there(cert, Limit::CONFIG)?, key: read_secret(key)?, token })
 }
 
@@ -92,9 +78,6 @@ fn number_of(name: &str, groups: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     #[test]
@@ -104,23 +87,5 @@ mod tests {
         assert_eq!(group("123").unwrap(), 123);
         let refused = group("no such:group").unwrap_err();
         assert!(refused.help().contains("getent group"), "{refused}");
-    }
-
-    #[test]
-    fn a_token_that_can_be_guessed_is_refused_and_not_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-            path
-        };
-        let (cert, key) = (write("cert", "c"), write("key", "k"));
-        for text in ["short-short", "two lines of it\nand another", "with spaces in between"] {
-            let refused = tls(&cert, &key, &write("token", text)).unwrap_err();
-            assert!(matches!(refused, SetupError::WeakToken { .. }), "{refused}");
-            assert!(!refused.to_string().contains(text));
-        }
-        assert!(tls(&cert, &key, &write("token", "s3cret-s3cret-s3cret\n")).is_ok());
     }
 }

@@ -3,11 +3,12 @@
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_door::connection::{incoming, places};
+use ratchet_door::token::Token;
 use ratchet_proto::supervisor::v1::supervisor_service_server::SupervisorServiceServer;
-use rustix::process::{Gid, Resource, getrlimit};
+use rustix::process::Gid;
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener};
@@ -19,7 +20,6 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 use super::auth::{Admit, Doorkeeper};
-use super::connection::incoming;
 use super::service::Service;
 use crate::Supervisor;
 use crate::store::os_lock::{Taken, try_take};
@@ -56,7 +56,7 @@ pub struct Tls {
     /// Its key, PEM.
     pub key: SecretString,
     /// Who has it may call.
-    pub token: SecretString,
+    pub token: Token,
 }
 
 /// Why nothing can come in.
@@ -176,19 +176,13 @@ pub(crate) async fn serve(
             router.serve_with_incoming_shutdown(incoming, ending.cancelled_owned()).await
         }
         Listener::Tcp(listener, tls) => {
-            let admit = Admit::Token(Arc::new(tls.token.clone()));
+            let admit = Admit::Token(tls.token.clone());
             let router = router(service, admit, Some(&tls))?;
             let incoming = incoming(listener, places(STRANGERS));
             router.serve_with_incoming_shutdown(incoming, ending.cancelled_owned()).await
         }
     }
     .map_err(ListenError::Broken)
-}
-
-/// Leaves half of the files that may be open to the work itself.
-fn places(wanted: usize) -> usize {
-    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
-    files.map_or(wanted, |files| wanted.min(files / 2))
 }
 
 /// Says that all is well until no step may begin any more.
@@ -204,7 +198,7 @@ fn router(service: Service, admit: Admit, tls: Option<&Tls>) -> Result<Router, L
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(tell_health(health, service.supervisor.clone()));
     let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(ratchet_proto::DESCRIPTORS)
+        .register_encoded_file_descriptor_set(ratchet_proto::SUPERVISOR_DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .expect("our descriptors were made by our own build");

@@ -1,8 +1,8 @@
 //! Errors of this crate as they leave it: the code, the words and the causes stay whole; gRPC's own code says what kind of
 //! trouble it is.
 
+use ratchet_proto::error::v1::ErrorDetail;
 use ratchet_proto::status::to_status;
-use ratchet_proto::supervisor::v1::ErrorDetail;
 use tonic::{Code, Status};
 
 use super::convert::Malformed;

@@ -80,7 +80,7 @@ fn over_the_network_there_is_tls_and_a_token_and_no_environment() {
         let tls = Tls {
             cert: certificate.clone().into_bytes(),
             key: SecretString::from(issued.signing_key.serialize_pem()),
-            token: SecretString::from("a-long-token"),
+            token: SecretString::from("a-long-token").into(),
         };
         options.tcp = Some(("127.0.0.1:0".parse().unwrap(), tls));
     });

@@ -1,19 +1,28 @@
 //! A file that holds a secret, such as a token or a key. It is for this user alone.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 use thiserror::Error;
 
-use super::file::{Doing, FileError, Limit, Of as _, read_there};
+/// The most that is read of a secret's file, in bytes: a key with its chain is far smaller.
+const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Why a secret cannot be used. What the file holds is in none of the texts.
 #[derive(Debug, Error)]
 pub enum SecretError {
     /// It cannot be read.
-    #[error(transparent)]
-    File(#[from] FileError),
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
     /// Others can read it.
     #[error("{} can be read by others (mode {mode:o}, uid {uid})", path.display())]
     Exposed {
@@ -37,7 +46,9 @@ impl SecretError {
     #[must_use]
     pub fn help(&self) -> String {
         match self {
-            Self::File(error) => error.help(),
+            Self::Unreadable { path, .. } => {
+                format!("see whether it is there and yours: 'ls -l {}'", path.display())
+            }
             Self::Exposed { path, .. } => {
                 format!("make it yours alone: 'chmod 600 {}'", path.display())
             }
@@ -51,13 +62,18 @@ impl SecretError {
 /// # Errors
 /// [`SecretError`].
 pub fn read_secret(path: &Path) -> Result<SecretString, SecretError> {
-    let meta = path.metadata().of(path, Doing::Read)?;
+    let unreadable = |source| SecretError::Unreadable { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    // Of the very file that is read, whatever its name leads to by then.
+    let meta = file.metadata().map_err(unreadable)?;
     let (mode, uid) = (meta.mode() & 0o777, meta.uid());
     let trusted = [0, rustix::process::geteuid().as_raw()];
     if mode & 0o077 != 0 || !trusted.contains(&uid) {
         return Err(SecretError::Exposed { path: path.to_owned(), mode, uid });
     }
-    let text = String::from_utf8(read_there(path, Limit::CONFIG)?).unwrap_or_default();
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).unwrap_or_default();
     match text.trim_end_matches(['\r', '\n']) {
         "" => Err(SecretError::Empty { path: path.to_owned() }),
         secret => Ok(SecretString::from(secret)),
@@ -76,7 +92,7 @@ mod tests {
     fn a_secret_is_read_only_from_a_file_of_ours_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        assert!(matches!(read_secret(&path), Err(SecretError::File(_))));
+        assert!(matches!(read_secret(&path), Err(SecretError::Unreadable { .. })));
         std::fs::write(&path, "hunter2\n").unwrap();
         for open in [0o644, 0o640, 0o604, 0o660] {
             std::fs::set_permissions(&path, PermissionsExt::from_mode(open)).unwrap();

@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 static BEFORE: OnceLock<Option<u64>> = OnceLock::new();
 
 /// Takes as many as this process may have.
-pub(crate) fn raise() {
+pub fn raise() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     match setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
         Ok(()) => drop(BEFORE.set(current)),
@@ -19,6 +19,6 @@ pub(crate) fn raise() {
 }
 
 /// Returns what a command is to have, if that is not what it has anyway.
-pub(crate) fn of_commands() -> Option<u64> {
+pub fn of_commands() -> Option<u64> {
     BEFORE.get().copied().flatten()
 }

@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -27,7 +28,7 @@ const TRIAL: Duration = Duration::from_secs(10);
 const RESPITE: Duration = Duration::from_millis(100);
 
 /// Where connections come from.
-pub(super) trait Accepts: Send + Sync + 'static {
+pub trait Accepts: Send + Sync + 'static {
     /// One connection.
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
@@ -67,20 +68,27 @@ impl Accepts for TcpListener {
 
 /// Who is at the other end of a connection.
 #[derive(Debug, Clone)]
-pub(super) struct Caller {
-    pub(super) process: Option<UdsConnectInfo>,
+pub struct Caller {
+    process: Option<UdsConnectInfo>,
     admitted: Arc<AtomicBool>,
 }
 
 impl Caller {
+    /// Names the process, if the kernel knows it.
+    #[must_use]
+    pub fn process(&self) -> Option<&UdsConnectInfo> {
+        self.process.as_ref()
+    }
+
     /// Says that a call of it was let in.
-    pub(super) fn admit(&self) {
+    pub fn admit(&self) {
         self.admitted.store(true, Ordering::Release);
     }
 }
 
 /// A connection that has its place.
-pub(super) struct Connection<Io> {
+#[derive(Debug)]
+pub struct Connection<Io> {
     io: Io,
     caller: Caller,
     /// Until a call is let in.
@@ -89,7 +97,7 @@ pub(super) struct Connection<Io> {
 }
 
 /// Accepts connections, `most` at a time, for as long as somebody takes them. Those that find no place wait in the kernel.
-pub(super) fn incoming<L: Accepts>(
+pub fn incoming<L: Accepts>(
     listener: L,
     most: usize,
 ) -> ReceiverStream<io::Result<Connection<L::Io>>> {
@@ -109,6 +117,13 @@ pub(super) fn incoming<L: Accepts>(
         }
     });
     ReceiverStream::new(connections)
+}
+
+/// Bounds a number of connections by half of the files that may be open; the others are for the work itself.
+#[must_use]
+pub fn places(wanted: usize) -> usize {
+    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
+    files.map_or(wanted, |files| wanted.min(files / 2))
 }
 
 /// Waits for a connection, whatever else happens on the way: one that is gone again, or a system that has no descriptor or
