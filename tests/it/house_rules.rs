@@ -146,7 +146,7 @@ const CRATES: [(&str, &[&str]); 11] = [
         "supervisor/src/",
         &["ratchet_door", "ratchet_proto", "ratchet_engine", "ratchet_spawn", "ratchet_supervisor"],
     ),
-    ("cli/", &["ratchet_engine", "ratchet_spawn", "ratchet_supervisor", "ratchet"]),
+    ("cli/", &["ratchet_door", "ratchet_engine", "ratchet_spawn", "ratchet_supervisor", "ratchet"]),
     ("tests/it/daemon", &["ratchet_proto", "ratchet_supervisor", "ratchet_tests"]),
     ("tests/benches/bench/rows/supervisor", &["ratchet_proto", "ratchet_tests"]),
     ("tests/", &["ratchet", "ratchet_tests"]),
