@@ -47,6 +47,9 @@ impl Mirror {
     /// The disk's, and `InvalidData` for a spool that is none.
     pub fn take(dir: &SpawnDir) -> io::Result<Option<Self>> {
         let Some(lock) = lock::take(&dir.lock_file())? else { return Ok(None) };
+        if dir.given_up().is_some() {
+            return Ok(None);
+        }
         let taken = match settled(dir)? {
             Standing::NeverStarted => Taken::New,
             // The other machine was not restarted, whatever this one was.
@@ -155,6 +158,16 @@ impl Mirror {
     #[must_use]
     pub fn stop_request(&self) -> Option<StopRequest> {
         read_json(&self.dir.stop_file()).ok().flatten()
+    }
+
+    /// Ends without a record: how the command ended is not known here, or what came of it could not be brought here. Whoever
+    /// looks finds the spawn lost, and this text.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn give_up(self, why: &str) -> io::Result<()> {
+        replace_json(&self.dir.given_up_file(), &why)?;
+        File::open(self.dir.path())?.sync_all()
     }
 
     /// Records the end as the other machine tells it. What it says of the output is replaced by what is kept here.
