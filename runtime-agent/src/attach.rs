@@ -171,12 +171,15 @@ impl Feed {
     }
 
     fn open_log(&mut self) -> Result<&mut Entries, WorkerError> {
-        let mut entries = Entries::open(&self.log).map_err(disk(&self.log))?;
-        while entries.sequence() < self.sequence {
-            match entries.next().transpose().map_err(disk(&self.log))? {
-                Some(_) => {}
-                None => return Err(Malformed::new("there is no such entry to go on after").into()),
+        let unknown = || Malformed::new(format!("there is no entry {}", self.sequence));
+        let mut entries = match Entries::open(&self.log) {
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => {
+                return Err(unknown().into());
             }
+            opened => opened.map_err(disk(&self.log))?,
+        };
+        while entries.sequence() < self.sequence {
+            entries.next().ok_or_else(unknown)?.map_err(disk(&self.log))?;
         }
         Ok(self.entries.insert(entries))
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ratchet_spawn::SpawnId;
 use ratchet_workspace::warm::{Taken, Warm};
-use ratchet_workspace::{Base, Pack, SnapshotId, Store, Workspace};
+use ratchet_workspace::{Base, Pack, SnapshotId, Store, Workspace, WorkspaceError};
 
 use crate::clock;
 use crate::error::{WorkerError, disk};
@@ -20,6 +20,9 @@ use crate::name::ProjectName;
 
 /// The name under which the last snapshot that came is kept.
 const LAST: &str = "last";
+
+/// A disk with less than this is full, in bytes.
+const NO_ROOM: u64 = 64 * 1024;
 
 /// How often a project's snapshots are put in order.
 const TIDY: Duration = Duration::from_secs(24 * 3600);
@@ -74,7 +77,7 @@ impl Projects {
         id: SnapshotId,
         pack: impl Read,
     ) -> Result<(), WorkerError> {
-        Ok(self.store(project)?.receive(pack, id, LAST, self.quota)?)
+        self.asked(self.store(project)?.receive(pack, id, LAST, self.quota))
     }
 
     /// Gives what somebody lacks of a snapshot.
@@ -84,8 +87,7 @@ impl Projects {
         id: SnapshotId,
         have: &[SnapshotId],
     ) -> Result<Pack, WorkerError> {
-        let store =
-            self.known(project)?.ok_or(ratchet_workspace::WorkspaceError::Unknown { id })?;
+        let store = self.known(project)?.ok_or(WorkspaceError::Unknown { id })?;
         Ok(store.pack(id, have)?)
     }
 
@@ -99,11 +101,11 @@ impl Projects {
     ) -> Result<Lease, WorkerError> {
         let store = self.store(project)?;
         if !store.has(snapshot)? {
-            return Err(ratchet_workspace::WorkspaceError::Unknown { id: snapshot }.into());
+            return Err(WorkspaceError::Unknown { id: snapshot }.into());
         }
-        store.keep(&base_of(session), snapshot)?;
+        self.asked(store.keep(&base_of(session), snapshot))?;
         let lease = self.free(&store, project)?;
-        lease.workspace.checkout(snapshot)?;
+        self.asked(lease.workspace.checkout(snapshot))?;
         Ok(lease)
     }
 
@@ -124,8 +126,8 @@ impl Projects {
         base: SnapshotId,
         session: &SpawnId,
     ) -> Result<SnapshotId, WorkerError> {
-        let taken = lease.workspace.snapshot(Base::Snapshot(base))?;
-        lease.workspace.store().keep(&result_of(session), taken.id)?;
+        let taken = self.asked(lease.workspace.snapshot(Base::Snapshot(base)))?;
+        self.asked(lease.workspace.store().keep(&result_of(session), taken.id))?;
         Ok(taken.id)
     }
 
@@ -180,6 +182,21 @@ impl Projects {
         let Some(taken) = self.warm.take(&name)? else { return Ok(None) };
         let workspace = Workspace::new(store, &name, taken.root())?;
         Ok(Some(Lease { taken, workspace, name }))
+    }
+
+    /// Git does not always say why it could not write; that the disk is full is seen here.
+    fn asked<T>(&self, answer: Result<T, WorkspaceError>) -> Result<T, WorkerError> {
+        answer.map_err(|error| match error {
+            WorkspaceError::Git { doing, .. } if self.is_full() => {
+                WorkspaceError::Full { doing: format!("git {doing}") }.into()
+            }
+            other => other.into(),
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        rustix::fs::statvfs(self.layout.root())
+            .is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) < NO_ROOM)
     }
 
     fn store(&self, project: &ProjectName) -> Result<Store, WorkerError> {
