@@ -258,7 +258,7 @@ impl Error {
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
             Self::Spawn { .. } => "spawn-failed",
-            Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
+            Self::Start(StartError::Remote(error)) => error.code(),
             Self::Start(StartError::Docker(error)) => error.code(),
             Self::Start(_) => "spawn-failed",
             Self::WatcherDied => "watcher-died",
@@ -353,9 +353,7 @@ impl Error {
                 "look at the cause above; nothing was started, so the command can be repeated"
                     .to_owned()
             }
-            Self::Start(StartError::NoSuchPlace(_)) => {
-                "set it to local: 'ratchet batch config --set locus=local'".to_owned()
-            }
+            Self::Start(StartError::Remote(error)) => error.help(),
             Self::Start(StartError::Docker(error)) => error.help(),
             Self::Start(_) => {
                 "look at the cause; nothing was started, so the command can be repeated".to_owned()

@@ -23,6 +23,7 @@ pub mod grpc;
 mod hex;
 mod house;
 mod lossy;
+pub mod mirror;
 mod news;
 mod order;
 mod perform;

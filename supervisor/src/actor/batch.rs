@@ -292,7 +292,7 @@ impl Batch {
         log::begun(open.house.project.root(), &self.args.home, &inflight, origin);
         open.caller.hear(StepEvent::Started(started(&inflight, origin))).await;
         let heard = Heard { events: open.caller.events.clone(), format: inflight.format() };
-        let handle = shim.as_ref().map(Shim::handle);
+        let handle = shim.as_ref().and_then(Shim::handle);
         let watch = Watch::new(dir.clone(), attachment, shim, heard, inflight.matcher());
         let span = open.span.clone();
         let args = StepArgs { batch: me.clone(), dir: dir.clone(), shim: handle, watch, span };

@@ -82,12 +82,8 @@ impl CommandFile {
             return Err(Refusal::Runtime { why: why.to_owned() });
         };
         match locus {
-            Locus::Remote => Err(Refusal::UnreachableLocus {
-                path: path.display().to_string(),
-                token,
-                locus: "remote".to_owned(),
-            }),
-            Locus::Local | Locus::Docker => {
+            // On a worker the file is in the snapshot, or goes with the spawn.
+            Locus::Local | Locus::Docker | Locus::Remote => {
                 Ok(Rendered { path, text: render(self.tool, self.id), token })
             }
         }
