@@ -144,7 +144,14 @@ const CRATES: [(&str, &[&str]); 11] = [
     ),
     (
         "supervisor/src/",
-        &["ratchet_door", "ratchet_proto", "ratchet_engine", "ratchet_spawn", "ratchet_supervisor"],
+        &[
+            "ratchet_door",
+            "ratchet_proto",
+            "ratchet_engine",
+            "ratchet_spawn",
+            "ratchet_workspace",
+            "ratchet_supervisor",
+        ],
     ),
     ("cli/", &["ratchet_door", "ratchet_engine", "ratchet_spawn", "ratchet_supervisor", "ratchet"]),
     ("tests/it/daemon", &["ratchet_proto", "ratchet_supervisor", "ratchet_tests"]),
