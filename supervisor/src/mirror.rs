@@ -171,6 +171,7 @@ impl Watch {
                     with_causes(&error),
                     self.errand.lost_ms / 1000
                 );
+                self.relay.block(&why)?;
                 self.mirror.give_up(&why)?;
             }
         }

@@ -37,13 +37,13 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
     let dir = match open_dir(&inflight)? {
         Some(dir) => dir,
         None => {
-            runtime::end(&house.places()?, inflight.place.locus, inflight.spawn.as_str());
+            end(house, home, &inflight)?;
             return Ok(Found::Gone(Box::new(gone(inflight))));
         }
     };
     match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
         Standing::NeverStarted | Standing::Abandoned => {
-            runtime::end(&house.places()?, inflight.place.locus, inflight.spawn.as_str());
+            end(house, home, &inflight)?;
             record::forget(house, home, &inflight)?;
             Ok(Found::Nothing)
         }
@@ -113,6 +113,13 @@ fn attach(
     )?;
     let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
     Ok(Placed { dir, attachment, slot: None, shim, image: None })
+}
+
+fn end(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {
+    // Settings that name no worker any more leave nobody to be told.
+    let workers = workers(house, home, inflight).unwrap_or_default();
+    runtime::end(&house.places()?, inflight.place.locus, &workers, inflight.spawn.as_str());
+    Ok(())
 }
 
 /// Gives the workers that the settings name now, where the spawn may be on one.

@@ -179,11 +179,12 @@ pub(crate) fn found(
 }
 
 /// Makes sure that nothing is left of a spawn that never started, or whose directory is gone, beyond what the spawn
-/// protocol can end by itself. Blocks.
-pub(crate) fn end(places: &Places, locus: Locus, spawn: &str) {
+/// protocol can end by itself. `workers` are those of the settings. Blocks.
+pub(crate) fn end(places: &Places, locus: Locus, workers: &[Worker], spawn: &str) {
     match locus {
         Locus::Docker => docker::end(places, spawn),
-        Locus::Local | Locus::Remote => {}
+        Locus::Remote => remote::end(workers, spawn),
+        Locus::Local => {}
     }
 }
 

@@ -31,6 +31,7 @@ mod planning;
 mod prompt;
 mod proof;
 mod pull_request;
+mod remote;
 mod report;
 mod runtime;
 mod sample;

@@ -23,6 +23,11 @@ impl Watch {
     /// Brings the result home and records the end, or says why it cannot be brought.
     pub(super) async fn conclude(mut self, ended: wire::Ended) -> Result<(), Failure> {
         let (id, client) = (self.dir.id().to_string(), self.client.clone());
+        if !self.dir.path().is_dir() {
+            // Somebody removed it, and whoever looked since has recorded the step as lost: what it left is not wanted.
+            forget(&client, &id).await;
+            return Ok(());
+        }
         let mut notes = ended.notes;
         let end = match ended.end {
             Some(ended::End::Record(record)) => {
@@ -50,9 +55,17 @@ impl Watch {
                 record.notes.append(&mut notes);
                 self.mirror.finish(&record)?;
             }
-            (Ok(_), Err(why)) => self.mirror.give_up(&why)?,
-            (Err(why), Ok(())) => self.mirror.give_up(&why)?,
-            (Err(why), Err(result)) => self.mirror.give_up(&format!("{why}; {result}"))?,
+            // How a step ended says nothing if what it left is not here; a proof without it is no proof.
+            (Ok(record), Err(why)) if self.errand.key.is_some() => {
+                self.relay.block(&why)?;
+                self.mirror.finish(&record)?;
+            }
+            (Ok(_), Err(why)) | (Err(why), Ok(())) => self.mirror.give_up(&why)?,
+            (Err(why), Err(result)) => {
+                let why = format!("{why}; {result}");
+                self.relay.block(&why)?;
+                self.mirror.give_up(&why)?;
+            }
         }
         forget(&client, &id).await;
         Ok(())
@@ -97,7 +110,7 @@ impl Watch {
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 Ok(Err(format!(
                     "what it changed was changed here too, so nothing of its result was brought in: {}{more}; the result is kept \
-                     ('ratchet batch log {} --diff')",
+                     ('ratchet batch log --spawn {} --diff')",
                     named.join(", "),
                     self.dir.id(),
                 )))
@@ -136,7 +149,7 @@ async fn forget(client: &crate::runtime::remote::client::Client, id: &str) {
 fn lost_there(lost: i32) -> &'static str {
     match wire::Lost::try_from(lost) {
         Ok(wire::Lost::ShimDied) => {
-            "its shim on the worker was killed before it could record the end"
+            "its shim was killed on the worker before it could record the end"
         }
         Ok(wire::Lost::MachineRestarted) => "the worker's machine was restarted while it ran",
         Ok(wire::Lost::Damaged) => "its files on the worker are damaged",

@@ -1,6 +1,6 @@
 //! What an agent reports on a worker, taken over into the real journal: once, and in the order in which it was said.
 
-use ratchet_engine::name::{BatchName, ChangeName};
+use ratchet_engine::name::{BatchName, ChangeName, StepKey};
 use ratchet_proto::runtime::v1 as wire;
 
 use super::Failure;
@@ -15,6 +15,8 @@ use crate::store::layout::RunHome;
 pub(super) struct Relay {
     project: Project,
     home: RunHome,
+    /// Whose step it is; none for a proof-of-work.
+    key: Option<StepKey>,
     spawn: String,
     /// The number of the last one that was taken over by this process.
     taken: u64,
@@ -32,12 +34,19 @@ impl Relay {
             Home::Batch(name) => RunHome::Batch(BatchName::parse(name)?),
             Home::Change(name) => RunHome::Change(ChangeName::parse(name)?),
         };
-        Ok(Self { project, home, spawn: spawn.to_owned(), taken: 0 })
+        let key = errand.key.as_deref().map(StepKey::from_text);
+        Ok(Self { project, home, key, spawn: spawn.to_owned(), taken: 0 })
     }
 
     /// Says up to which number everything is in the journal, as far as this process knows.
     pub(super) fn taken(&self) -> u64 {
         self.taken
+    }
+
+    /// Says that what the step left is not here, so that nothing that its agent said of it counts.
+    pub(super) fn block(&self, why: &str) -> Result<(), Error> {
+        let Some(key) = &self.key else { return Ok(()) };
+        self.project.block(&self.home, key, why, &format!("{}/result", self.spawn))
     }
 
     /// Takes one over. One that was taken over before is passed over.

@@ -163,6 +163,7 @@ pub(super) fn proof(
             RunHome::Batch(batch) => Some(batch),
             RunHome::Change(_) => None,
         },
+        key: None,
         what: format!("proof {}", proving.phase),
         trial: ["bash", "-c", ":"].map(str::to_owned).to_vec(),
         reads: None,
@@ -218,12 +219,18 @@ fn call(
     }
     let spec = spec_for(settings, step.kind());
     let own = settings.agents.get(&spec.agent);
+    let token = command::token(&spec.agent, step.kind());
+    if settings.locus == Locus::Remote
+        && let Err(error) = settings.remote_workers()
+    {
+        return Err(Refusal::NoWorker { token, why: error.to_string() });
+    }
     let roots = Roots::of(project.root(), project.environment(), own);
     let command = CommandFile::of(&spec.agent, step.kind(), &roots);
     let (mut handed, mut reads) = (None, None);
     let mut file = None;
     if let Some(command) = command {
-        let rendered = command.rendered(settings.locus)?;
+        let rendered = command.rendered()?;
         file = command.as_seen(&roots);
         let folder = match settings.locus {
             Locus::Local => None,
@@ -239,7 +246,6 @@ fn call(
             reads = Some(rendered.path().to_owned());
         }
     }
-    let token = command::token(&spec.agent, step.kind());
     let mut invocation = match stand_in {
         Some(text) => agent::stand_in(text).expect("the environment gives no blank command"),
         None => adapter_call(house, &spec, settings)?,

@@ -36,6 +36,8 @@ const BOUND_TO_THE_MACHINE: [&str; 7] =
 pub(super) struct Errand<'a> {
     /// The batch it belongs to.
     pub(super) batch: Option<&'a BatchName>,
+    /// Whose step it is; none for a proof-of-work.
+    pub(super) key: Option<String>,
     /// What it is, in two words.
     pub(super) what: String,
     /// A command that starts the same program, does nothing and costs nothing.
@@ -49,6 +51,7 @@ impl<'a> Errand<'a> {
     pub(super) fn of(step: &'a Step, invocation: &Invocation, reads: Option<PathBuf>) -> Self {
         Self {
             batch: step.batch.as_ref(),
+            key: Some(step.key.to_string()),
             what: format!("{} {}", step.kind(), step.key),
             trial: trial(invocation),
             reads,
@@ -117,6 +120,7 @@ fn remote(
             RunHome::Batch(batch) => Home::Batch(batch.to_string()),
             RunHome::Change(change) => Home::Change(change.to_string()),
         },
+        key: errand.key,
         journal: inner(&journal).unwrap_or(journal),
         labels: batch.into_iter().chain([("step", errand.what)]).collect(),
         lost_ms: settings.worker_lost_ms.unwrap_or(DEFAULT_WORKER_LOST_MS),

@@ -209,6 +209,29 @@ impl Project {
         })
     }
 
+    /// Records that what a step left on a worker is not here, whatever its agent said of it: once, however often it is told.
+    ///
+    /// # Errors
+    /// As [`Project::relay`].
+    pub(crate) fn block(
+        &self,
+        home: &RunHome,
+        key: &StepKey,
+        why: &str,
+        relayed: &str,
+    ) -> Result<(), Error> {
+        let relayed = Some(relayed.to_owned());
+        let entry = Entry { relayed, ..self.entry(key, EntryKind::Blocker, why) };
+        let step = StepAt { home, run: self.layout().run(home), key };
+        journal::with_lock(&step.run, |writer| {
+            let name = entry.relayed.as_deref().unwrap_or_default();
+            if journal::has_relayed(&step.run, name)? {
+                return Ok(());
+            }
+            Self::write_said(&step, writer, &entry, Some(ParkKind::Blocked))
+        })
+    }
+
     /// Makes an entry of ours of one that was written on a worker: what concludes, decides or proves is not an agent's to say.
     fn said_elsewhere(
         &self,

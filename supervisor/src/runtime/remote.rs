@@ -43,6 +43,8 @@ pub(crate) struct Remote {
     pub(crate) rules: Rules,
     /// Whose run state its reports belong to.
     pub(crate) home: Home,
+    /// Whose step it is; none for a proof-of-work, which no agent reports about.
+    pub(crate) key: Option<String>,
     /// The journal, relative to the project: its lines are relayed.
     pub(crate) journal: PathBuf,
     /// Words about the step, for the worker's list.
@@ -108,6 +110,38 @@ pub(super) fn found(
         worker.ok_or_else(|| RemoteError::NoLongerKnown { worker: errand.worker.clone() })?;
     let token = client::token_of(worker)?;
     Ok(Shim::Mirrored(Box::new(Mirrored::found(dir, places, token)?)))
+}
+
+/// Has every worker that can be reached stop a spawn of which nothing is known here any more. Blocks.
+pub(super) fn end(workers: &[Worker], spawn: &str) {
+    let (workers, spawn) = (workers.to_vec(), spawn.to_owned());
+    // A thread of its own, because this one may be needed by the runtime it is part of.
+    let ending = std::thread::spawn(move || -> std::io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            for worker in &workers {
+                let stopped = async {
+                    let token = client::token_of(worker)?;
+                    let client =
+                        Client::connect(&worker.address, worker.tls_ca.as_deref(), &token).await?;
+                    client.stop(&spawn, "lost", None).await
+                };
+                match stopped.await {
+                    Ok(()) => {}
+                    Err(error) if error.is_no_session() => {}
+                    Err(error) => {
+                        tracing::warn!(%error, spawn, "a worker cannot be told to stop a step")
+                    }
+                }
+            }
+        });
+        Ok(())
+    });
+    match ending.join() {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "workers cannot be told to stop a step"),
+        Err(_) => tracing::error!("telling workers to stop a step went wrong"),
+    }
 }
 
 struct Chosen {

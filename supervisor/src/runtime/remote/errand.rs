@@ -41,6 +41,9 @@ pub(crate) struct Errand {
     pub(crate) store: PathBuf,
     /// Whose run state its reports belong to.
     pub(crate) home: Home,
+    /// Whose step it is; none for a proof-of-work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
     /// How long the worker is waited for, in milliseconds.
     pub(crate) lost_ms: u64,
 }
@@ -73,6 +76,7 @@ impl Errand {
             root: remote.project.clone(),
             store,
             home: remote.home.clone(),
+            key: remote.key.clone(),
             lost_ms: remote.lost_ms,
         }
     }

@@ -130,7 +130,8 @@ impl RemoteError {
             Self::Token(_) | Self::NotAdmitted { .. } => "worker-token",
             Self::Certificates { .. } => "worker-certificates",
             Self::Unreachable { .. } | Self::Cut { .. } => "worker-unreachable",
-            Self::Draining { .. } | Self::Full { .. } => "worker-busy",
+            Self::Draining { .. } => "worker-draining",
+            Self::Full { .. } => "worker-full",
             Self::Refused { .. } | Self::Malformed { .. } => "worker-refused",
             Self::NoLongerKnown { .. } | Self::WhichWorker { .. } => "worker-not-named",
             Self::Workspace(_) => "workspace-not-sent",
@@ -174,9 +175,7 @@ impl RemoteError {
                 detail.help.clone().unwrap_or_else(|| "the worker's log says more".to_owned())
             }
             Self::Malformed { .. } => "update the worker and this ratchet to the same version".to_owned(),
-            Self::NoLongerKnown { worker } => format!(
-                "name {worker} in the settings again, or give the step up: ratchet batch cancel --force"
-            ),
+            Self::NoLongerKnown { worker } => format!("name {worker} in the settings again, so that its step can be concluded"),
             Self::Workspace(_) => "mend what it names and run the command again".to_owned(),
             Self::Broken { .. } => "run the command again".to_owned(),
         }
