@@ -12,6 +12,7 @@ pub mod event;
 pub mod follow;
 pub mod project;
 pub mod request;
+pub mod workers;
 
 pub mod client;
 pub mod daemon;

@@ -209,6 +209,19 @@ fn rooms_of_the_supervisor_know_only_what_is_below_them() {
     );
 }
 
+/// A worker says which agents it has; it may not ask the supervisor's crate what their programs are called.
+#[test]
+fn a_worker_looks_for_the_programs_that_the_profiles_name() {
+    let read = |path: &str| fs::read_to_string(workspace().join(path)).expect("a source is text");
+    let (profiles, worker) =
+        (read("supervisor/src/agent/profile.rs"), read("runtime-agent/src/agents.rs"));
+    let lists = profiles.lines().filter_map(|line| line.trim().strip_prefix("binaries: &["));
+    let lists: Vec<&str> = lists.filter_map(|line| line.strip_suffix("],")).collect();
+    assert!(lists.len() >= 5, "the profiles are not where this test looks");
+    let unknown = lists.into_iter().filter(|list| !worker.contains(&format!("&[{list}]")));
+    assert_none(unknown.map(str::to_owned), "runtime-agent/src/agents.rs has the same programs");
+}
+
 /// What the engine must never touch.
 const IMPURE: [&str; 9] = [
     "std::fs",

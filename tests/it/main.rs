@@ -44,6 +44,7 @@ mod terminal;
 mod usage;
 mod validate;
 mod verbs;
+mod worker;
 
 use ratchet_tests::{Manifest, Programs, Script, TestEnv};
 use serde_json::Value;

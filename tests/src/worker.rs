@@ -1,5 +1,6 @@
 //! A worker for one world: a `runtime-agent` on a loopback address, with a token and a state folder of its own.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -35,12 +36,12 @@ impl Worker {
         let token = folder.join("token");
         fs::write(&token, TOKEN).expect("a token is written");
         fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).expect("it is ours");
-        let arguments = ["serve", "--listen", listen, "--token-file"].map(Into::into);
-        let mut running = env
-            .runtime_agent::<std::ffi::OsString>(arguments)
-            .args([token.as_os_str(), "--state-dir".as_ref(), folder.join("state").as_os_str()])
-            .args(more)
-            .start();
+        let state = folder.join("state");
+        let mut arguments: Vec<&OsStr> =
+            ["serve", "--listen", listen, "--token-file"].map(OsStr::new).to_vec();
+        arguments.extend([token.as_os_str(), OsStr::new("--state-dir"), state.as_os_str()]);
+        arguments.extend(more.iter().map(OsStr::new));
+        let mut running = env.runtime_agent(arguments).start();
         let mut address = None;
         wait::until("the worker to listen", || {
             let said = running.stderr_so_far();

@@ -4,6 +4,7 @@ use std::fs::{self, Permissions};
 use std::io::Read as _;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixDatagram;
 
 use ratchet_proto::runtime::v1 as wire;
 use ratchet_proto::runtime::v1::runtime_service_client::RuntimeServiceClient;
@@ -244,6 +245,27 @@ fn one_state_folder_has_one_worker() {
     assert!(said.contains("code: worker-running"), "{said}");
     let mode = fs::metadata(&world.state).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn systemd_is_told_when_calls_are_answered_and_of_the_end() {
+    let world = World::new();
+    let socket = world.path("notify");
+    let heard = UnixDatagram::bind(&socket).unwrap();
+    heard.set_read_timeout(Some(crate::world::DEADLINE)).unwrap();
+    let arguments = world.serving(&[]);
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut command = world.program(&words);
+    command.env("NOTIFY_SOCKET", &socket);
+    let worker = world.start_command(command);
+    let next = || {
+        let mut text = [0; 64];
+        let length = heard.recv(&mut text).unwrap();
+        String::from_utf8_lossy(&text[..length]).into_owned()
+    };
+    assert_eq!(next(), "READY=1");
+    assert_eq!(worker.terminate().code(), Some(0));
+    assert_eq!(next(), "STOPPING=1");
 }
 
 #[test]

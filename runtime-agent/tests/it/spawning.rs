@@ -74,6 +74,35 @@ async fn the_next_session_of_a_project_finds_the_caches_of_the_last_and_nothing_
 }
 
 #[tokio::test]
+async fn sessions_of_one_project_that_run_at_a_time_share_no_workspace() {
+    let world = World::new();
+    let worker = world.start(&["--max-sessions", "6"]);
+    let mut client = worker.client().await;
+    let project = Project::new(&world);
+    let snapshot = project.sent(&mut client).await;
+    let script =
+        "echo $N >> hello; touch $HERE$N; while ! [ -e $GO ]; do sleep 0.01; done; cat hello";
+    for number in 0..6 {
+        let mut request = shell(&format!("n-{number}"), snapshot, script);
+        request.environment = vec![
+            variable("N", number.to_string()),
+            variable("HERE", world.path("here")),
+            variable("GO", world.path("go")),
+        ];
+        client.spawn(request).await.unwrap();
+    }
+    let here = |number: &i32| exists(&world.path(&format!("here{number}")));
+    until_async("all of them to run", || (0..6).all(|number| here(&number))).await;
+    fs::write(world.path("go"), "").unwrap();
+    for number in 0..6 {
+        let told = Told::whole(&mut client, &format!("n-{number}")).await;
+        assert_eq!(told.text(), format!("hello\n{number}\n"));
+    }
+    let about = wire::CapabilitiesRequest { project: Some(PROJECT.to_owned()) };
+    assert_eq!(client.capabilities(about).await.unwrap().into_inner().workspaces, 6);
+}
+
+#[tokio::test]
 async fn only_what_the_worker_lacks_has_to_travel() {
     let world = World::new();
     let worker = world.start(&[]);

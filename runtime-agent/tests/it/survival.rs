@@ -91,6 +91,52 @@ async fn a_worker_that_is_killed_at_random_instants_starts_once_and_loses_nothin
     }
 }
 
+/// The short moments: while a workspace is laid out, while a shim comes up, while a result is taken.
+#[tokio::test]
+async fn a_worker_that_is_killed_while_a_session_begins_or_ends_goes_on_with_it() {
+    let world = World::new();
+    let project = Project::new(&world);
+    let snapshot = project.snapshot();
+    let worker = world.start(&[]);
+    project.put(&mut worker.client().await, snapshot).await.unwrap();
+    drop(worker);
+    for round in 0..30_u64 {
+        let name = format!("b-{round}");
+        let mut request =
+            shell(&name, snapshot, "echo $ID >> $LOG; echo out; echo in >> j; echo new > new");
+        request.relays = vec![relay("j", "")];
+        request.environment = vec![variable("LOG", world.path("starts")), variable("ID", &name)];
+        // The instants are spread over what a whole session takes.
+        let worker = world.start(&[]);
+        let part = async {
+            let mut client = worker.client().await;
+            client.spawn(request.clone()).await?;
+            Told::default().go_on(&mut client, &name).await
+        };
+        let _cut_off = tokio::time::timeout(Duration::from_millis(round * 5), part).await;
+        worker.kill();
+
+        let worker = world.start(&[]);
+        let mut client = worker.client().await;
+        client.spawn(request).await.unwrap();
+        let told = Told::whole(&mut client, &name).await;
+        let ended = told.ended.clone().unwrap();
+        let starts = world.lines("starts").iter().filter(|line| **line == name).count();
+        if matches!(ended.end, Some(wire::ended::End::Abandoned(_))) {
+            // It was killed between the record and the start: the id is used up, and nothing has run.
+            assert_eq!((starts, ended.result, told.text().as_str()), (0, None, ""));
+        } else {
+            assert_eq!((starts, told.text().as_str()), (1, "out\n"), "round {round}");
+            assert_eq!(told.entries, ["in"], "round {round}");
+            let to = world.path(&name);
+            let came = project.fetched(&mut client, &told.snapshot(), snapshot, to).await;
+            assert_eq!(fs::read_to_string(came.join("new")).unwrap(), "new\n");
+        }
+        client.release(wire::ReleaseRequest { id: id(&name) }).await.unwrap();
+        worker.kill();
+    }
+}
+
 #[tokio::test]
 async fn a_command_that_ends_while_there_is_no_worker_is_concluded_by_the_next() {
     let world = World::new();

@@ -329,6 +329,21 @@ impl Client {
         self.heard(self.service.clone().release(request).await).map(drop)
     }
 
+    /// Lists what the worker knows.
+    pub(crate) async fn list(&self) -> Result<wire::ListResponse, RemoteError> {
+        let request = self.within(PATIENCE, wire::ListRequest {});
+        self.heard(self.service.clone().list(request).await)
+    }
+
+    /// Says whether the worker may take new commands.
+    pub(crate) async fn drain(
+        &self,
+        mode: wire::DrainMode,
+    ) -> Result<wire::DrainResponse, RemoteError> {
+        let request = self.within(PATIENCE, wire::DrainRequest { mode: mode.into() });
+        self.heard(self.service.clone().drain(request).await)
+    }
+
     fn within<T>(&self, patience: Duration, message: T) -> Request<T> {
         let mut request = Request::new(message);
         request.set_timeout(patience);

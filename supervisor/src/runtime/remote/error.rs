@@ -19,6 +19,14 @@ pub enum RemoteError {
     /// The settings name no worker.
     #[error("the settings name no worker")]
     NoWorker,
+    /// One worker is meant, and which one cannot be told.
+    #[error("{}: the settings name {}", asked_for(meant.as_deref()), known.join(", "))]
+    WhichWorker {
+        /// What was asked for.
+        meant: Option<String>,
+        /// What there is.
+        known: Vec<String>,
+    },
     /// The file of the token cannot be used.
     #[error("authTokenFile cannot be used")]
     Token(#[from] SecretError),
@@ -106,6 +114,13 @@ pub enum RemoteError {
     },
 }
 
+fn asked_for(meant: Option<&str>) -> String {
+    match meant {
+        Some(name) => format!("there is no worker {name}"),
+        None => "it has to be said which worker is meant".to_owned(),
+    }
+}
+
 impl RemoteError {
     /// Names the page in `docs/errors/`.
     #[must_use]
@@ -118,7 +133,7 @@ impl RemoteError {
             Self::Draining { .. } => "worker-draining",
             Self::Full { .. } => "worker-full",
             Self::Refused { .. } | Self::Malformed { .. } => "worker-refused",
-            Self::NoLongerKnown { .. } => "worker-not-named",
+            Self::NoLongerKnown { .. } | Self::WhichWorker { .. } => "worker-not-named",
             Self::Workspace(_) => "workspace-not-sent",
             Self::Broken { .. } => "spawn-failed",
         }
@@ -139,6 +154,10 @@ impl RemoteError {
             }
             Self::Settings(settings::RemoteError::TokenOfAnother) => {
                 "name host and authToken in the same file, best in .ratchet/config.yaml".to_owned()
+            }
+            Self::WhichWorker { known, .. } => {
+                let first = known.first().map_or("<host:port>", String::as_str);
+                format!("name one of them, for example {first}")
             }
             Self::Token(error) => error.help(),
             Self::BadToken { .. } | Self::NotAdmitted { .. } => {
