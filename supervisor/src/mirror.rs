@@ -182,10 +182,10 @@ impl Watch {
                 self.mirror.give_up(&why)?;
             }
             Told::Lost(error) => {
+                let seconds = self.errand.lost_ms / 1000;
                 let why = format!(
-                    "{} and was waited for {} s; if it still runs there, 'ratchet worker list' shows it",
+                    "the worker was waited for {seconds} s: {}; if it still runs there, 'ratchet worker list' shows it",
                     with_causes(&error),
-                    self.errand.lost_ms / 1000
                 );
                 self.relay.block(&why)?;
                 self.mirror.give_up(&why)?;
