@@ -12,6 +12,7 @@ pub(crate) mod planning;
 pub(crate) mod setup;
 pub(crate) mod supervisor;
 pub(crate) mod topics;
+pub(crate) mod worker;
 
 use std::path::PathBuf;
 
@@ -154,6 +155,12 @@ Examples:
     /// Nothing needs it: without a supervisor every command runs its step itself.
     #[command(subcommand, after_long_help = supervisor::EXAMPLES)]
     Supervisor(supervisor::Supervisor),
+
+    /// Look after the machines on which steps run: list them, check them, drain one
+    ///
+    /// They are named by the settings `host` and `port`, or `workers`.
+    #[command(subcommand, after_long_help = worker::EXAMPLES)]
+    Worker(worker::Worker),
 
     /// Have one agent propose a change: its features and its plan
     #[command(after_long_help = change::PROPOSE_EXAMPLES)]

@@ -22,6 +22,7 @@ mod update;
 pub(crate) mod validate;
 pub(crate) mod view;
 mod watching;
+pub(crate) mod worker;
 
 use ratchet_engine::name::ChangeName;
 use ratchet_supervisor::environment::Environment;
@@ -56,6 +57,7 @@ pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
         Command::Topics(args) => topics::run(args, ui),
         Command::Man(args) => man::run(args),
         Command::Supervisor(verb) => supervisor::run(verb, ui),
+        Command::Worker(verb) => worker::run(verb, ui),
         Command::Propose(args) => change::propose(args, ui),
         Command::Apply(args) => change::apply(args, ui),
         Command::Verify(args) => change::verify(args, ui),

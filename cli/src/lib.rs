@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
+use ratchet_supervisor::mirror::{self, MIRROR};
 use ratchet_supervisor::store::os_lock::tell_waits;
 
 use crate::args::Cli;
@@ -44,6 +45,7 @@ pub fn run() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     match argv.as_slice() {
         [_, word, folder] if word == SHIM => ratchet_spawn::shim::run(Path::new(folder)),
+        [_, word, folder] if word == MIRROR => mirror::run(Path::new(folder)),
         argv => dispatch(argv).leave(),
     }
 }

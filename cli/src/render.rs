@@ -19,3 +19,4 @@ pub(crate) mod step;
 pub(crate) mod supervisor;
 pub(crate) mod usage;
 pub(crate) mod view;
+pub(crate) mod worker;

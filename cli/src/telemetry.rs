@@ -67,6 +67,7 @@ fn role(command: &Command) -> Role {
         | Command::Topics(_)
         | Command::Man(_)
         | Command::Supervisor(Supervisor::Status(_) | Supervisor::Stop(_))
+        | Command::Worker(_)
         | Command::Report(_)
         | Command::Batch(
             Batch::New(_)

@@ -258,7 +258,7 @@ impl Error {
             | Self::Lock(LockError::File(error))
             | Self::Inflight(InflightError::File(error)) => file_code(error),
             Self::Spawn { .. } => disk_code(self).unwrap_or("spawn-failed"),
-            Self::Start(StartError::NoSuchPlace(_)) => "locus-unavailable",
+            Self::Start(StartError::Remote(error)) => error.code(),
             Self::Start(StartError::Docker(error)) => error.code(),
             Self::Start(
                 StartError::Directory(_) | StartError::Attach(_) | StartError::System(_),
@@ -356,9 +356,7 @@ impl Error {
                     "look at the cause above; nothing was started, so the command can be repeated",
                 )
                 .to_owned(),
-            Self::Start(StartError::NoSuchPlace(_)) => {
-                "set it to local: 'ratchet batch config --set locus=local'".to_owned()
-            }
+            Self::Start(StartError::Remote(error)) => error.help(),
             Self::Start(StartError::Docker(error)) => error.help(),
             Self::Start(
                 StartError::Directory(_) | StartError::Attach(_) | StartError::System(_),

@@ -38,6 +38,8 @@ pub(crate) struct Office {
     pub(crate) board: Arc<Board>,
     /// Room for commands on this machine.
     local: Room,
+    /// Room for the mirrors of commands on workers, which have limits of their own.
+    remote: Room,
 }
 
 /// A project as one caller sees it, how this process is set up, and the span of what the caller asks for.
@@ -54,25 +56,30 @@ impl Office {
         let local = Room::new(options.local_capacity);
         let looked = local.clone();
         metric::workers(move || looked.used_and_free());
-        Self { options: Arc::new(options), board: Board::new(), local }
+        let remote = Room::new(MOST_MIRRORS);
+        Self { options: Arc::new(options), board: Board::new(), local, remote }
     }
 
     /// Lists the steps that run or wait for room.
     pub(crate) fn active(&self) -> Vec<Active> {
-        let line = self.local.waiting().into_iter().enumerate();
-        let mut before: BTreeMap<_, _> = line.map(|(turn, of)| (of, turn)).collect();
+        let lines = [&self.local, &self.remote].map(Room::waiting).into_iter();
+        let lines = lines.flat_map(|line| line.into_iter().enumerate());
+        let mut before: BTreeMap<_, _> = lines.map(|(turn, of)| (of, turn)).collect();
         let posted = self.board.list().into_iter();
         posted.map(|of| Active { before: before.remove(&of), of }).collect()
     }
 
-    /// Gives the room at a locus. What runs in a container runs on this machine, too; an order for a place that there is
-    /// none of is refused when its turn comes.
+    /// Gives the room at a locus. What runs in a container runs on this machine, too.
     pub(crate) fn room(&self, locus: Locus) -> &Room {
         match locus {
-            Locus::Local | Locus::Docker | Locus::Remote => &self.local,
+            Locus::Local | Locus::Docker => &self.local,
+            Locus::Remote => &self.remote,
         }
     }
 }
+
+/// How many steps may be on workers at a time: each has a small process here.
+const MOST_MIRRORS: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
 
 /// Spawns are kept for a fortnight, and two gigabytes of them.
 const KEPT: Keep =

@@ -12,6 +12,7 @@ pub mod event;
 pub mod follow;
 pub mod project;
 pub mod request;
+pub mod workers;
 
 pub mod client;
 pub mod daemon;
@@ -23,6 +24,7 @@ pub mod grpc;
 mod hex;
 mod house;
 mod lossy;
+pub mod mirror;
 mod news;
 mod observe;
 mod order;

@@ -30,7 +30,7 @@ mod create;
 pub mod guidance;
 mod list;
 pub mod planning;
-mod report;
+pub(crate) mod report;
 pub mod setup;
 pub mod spawns;
 mod validate;

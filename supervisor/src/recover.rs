@@ -1,12 +1,14 @@
 //! What an earlier call left behind: found, and gone on from. An agent is never started twice for one intent.
 
 use ratchet_engine::outcome::Verdict;
+use ratchet_engine::permission::Escalation;
+use ratchet_engine::settings::{Locus, Worker};
 use ratchet_spawn::{Attachment, DirectoryError, Position, SpawnDir, Standing};
 
 use crate::error::Error;
 use crate::house::House;
 use crate::record;
-use crate::runtime::{self, Placed};
+use crate::runtime::{self, Placed, StartError};
 use crate::store::inflight::Inflight;
 use crate::store::layout::RunHome;
 use crate::watch::{Seen, strays_note};
@@ -35,18 +37,18 @@ pub(crate) fn look(house: &House, home: &RunHome) -> Result<Found, Error> {
     let dir = match open_dir(&inflight)? {
         Some(dir) => dir,
         None => {
-            runtime::end(&house.places()?, inflight.place.locus, inflight.spawn.as_str());
+            end(house, home, &inflight)?;
             return Ok(Found::Gone(Box::new(gone(inflight))));
         }
     };
     match ratchet_spawn::abandon(&dir).map_err(Error::spawn_failed)? {
         Standing::NeverStarted | Standing::Abandoned => {
-            runtime::end(&house.places()?, inflight.place.locus, inflight.spawn.as_str());
+            end(house, home, &inflight)?;
             record::forget(house, home, &inflight)?;
             Ok(Found::Nothing)
         }
         Standing::Running(_) | Standing::Ended(_) | Standing::Lost(_) => {
-            let placed = attach(house, &inflight, dir)?;
+            let placed = attach(house, home, &inflight, dir)?;
             Ok(Found::Spawn(Box::new((inflight, placed))))
         }
     }
@@ -96,8 +98,39 @@ fn spawn_id(inflight: &Inflight) -> Result<ratchet_spawn::SpawnId, Error> {
 }
 
 /// Attaches from the first byte, so that everything that judging needs is seen again.
-fn attach(house: &House, inflight: &Inflight, dir: SpawnDir) -> Result<Placed, Error> {
+fn attach(
+    house: &House,
+    home: &RunHome,
+    inflight: &Inflight,
+    dir: SpawnDir,
+) -> Result<Placed, Error> {
+    // A mirror that is gone is brought back before anybody looks whether there is one.
+    let shim = runtime::found(
+        &house.places()?,
+        inflight.place.locus,
+        &workers(house, home, inflight)?,
+        &dir,
+    )?;
     let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
-    let shim = runtime::found(&house.places()?, inflight.place.locus, &dir);
-    Ok(Placed { dir, attachment, slot: None, shim, image: None })
+    Ok(Placed { dir, attachment, slot: None, shim, image: None, reach: None })
+}
+
+fn end(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {
+    // Settings that name no worker any more leave nobody to be told.
+    let workers = workers(house, home, inflight).unwrap_or_default();
+    runtime::end(&house.places()?, inflight.place.locus, &workers, inflight.spawn.as_str());
+    Ok(())
+}
+
+/// Gives the workers that the settings name now, where the spawn may be on one.
+fn workers(house: &House, home: &RunHome, inflight: &Inflight) -> Result<Vec<Worker>, Error> {
+    if inflight.place.locus != Locus::Remote {
+        return Ok(Vec::new());
+    }
+    let batch = match home {
+        RunHome::Batch(batch) => Some(batch),
+        RunHome::Change(_) => None,
+    };
+    let settings = house.project.settings(batch, Escalation::Clamped)?;
+    Ok(settings.remote_workers().map_err(|error| StartError::Remote(error.into()))?)
 }

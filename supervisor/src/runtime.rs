@@ -4,6 +4,7 @@
 
 pub(crate) mod docker;
 mod local;
+pub(crate) mod remote;
 mod shim;
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ratchet_door::descriptors;
-use ratchet_engine::settings::{Locus, Word as _};
+use ratchet_engine::settings::{Locus, Worker};
 use ratchet_spawn::{AttachError, Attachment, DirectoryError, Request, SpawnDir};
 use thiserror::Error;
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,6 +24,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::docker::DockerError;
 use self::docker::container::{self, Container};
 pub(crate) use self::docker::{Death, Ending};
+pub(crate) use self::remote::RemoteError;
+use self::remote::{Asked, Remote};
 pub(crate) use self::shim::{Shim, ShimHandle};
 use crate::environment::Environment;
 use crate::event::{EventSink, Notice, NoticeLevel, StepEvent};
@@ -48,7 +51,7 @@ pub(crate) enum Site {
     /// A container on it.
     Container(Box<Container>),
     /// Another machine.
-    Remote,
+    Remote(Box<Remote>),
 }
 
 /// Variables whose values are never shown: they may be secret.
@@ -80,8 +83,16 @@ pub(crate) struct Line<'a> {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) dir: SpawnDir,
-    site: Site,
+    place: Ready,
     variables: Variables,
+}
+
+/// What starting at a place still needs.
+#[derive(Debug)]
+enum Ready {
+    Local,
+    Container(Box<Container>),
+    Remote(Box<Asked>),
 }
 
 /// A command that was started: where it is, and how to watch it.
@@ -94,14 +105,16 @@ pub(crate) struct Placed {
     pub(crate) shim: Option<Shim>,
     /// The very image it runs in, if it runs in one: its digest, else the engine's number for it.
     pub(crate) image: Option<String>,
+    /// The worker it runs on, if it runs on one.
+    pub(crate) reach: Option<String>,
 }
 
 /// Why a command was not started, and will not be.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The setting `locus` names a place that this build cannot use.
-    #[error("this ratchet cannot run commands at locus '{}' yet", .0.as_str())]
-    NoSuchPlace(Locus),
+    /// It cannot run on a worker.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// It cannot run in a container.
     #[error(transparent)]
     Docker(#[from] DockerError),
@@ -123,16 +136,16 @@ pub(crate) fn prepare(places: &Places, command: Command) -> Result<Prepared, Sta
     if matches!(site, Site::Local) {
         request.limits.open_files = descriptors::of_commands();
     }
-    match &site {
-        Site::Local | Site::Container(_) => {
-            let dir = SpawnDir::create(&places.spawns, &request)?;
-            for (name, content) in &files {
-                write_file(&dir, name, content)?;
-            }
-            Ok(Prepared { dir, site, variables })
-        }
-        Site::Remote => Err(StartError::NoSuchPlace(Locus::Remote)),
+    let dir = SpawnDir::create(&places.spawns, &request)?;
+    for (name, content) in &files {
+        write_file(&dir, name, content)?;
     }
+    let place = match site {
+        Site::Local => Ready::Local,
+        Site::Container(container) => Ready::Container(container),
+        Site::Remote(remote) => Ready::Remote(Box::new(Asked { remote, request, files })),
+    };
+    Ok(Prepared { dir, place, variables })
 }
 
 /// Starts a prepared command at its place.
@@ -142,30 +155,38 @@ pub(crate) async fn start(
     slot: OwnedSemaphorePermit,
     line: Line<'_>,
 ) -> Result<Placed, StartError> {
-    let Prepared { dir, site, variables } = prepared;
-    match site {
-        Site::Local => local::start(places, dir, variables, slot),
-        Site::Container(container) => {
+    let Prepared { dir, place, variables } = prepared;
+    match place {
+        Ready::Local => local::start(places, dir, variables, slot),
+        Ready::Container(container) => {
             docker::start(places, dir, &container, variables, slot, &line).await
         }
-        Site::Remote => Err(StartError::NoSuchPlace(Locus::Remote)),
+        Ready::Remote(asked) => remote::start(places, dir, *asked, variables, slot, &line).await,
     }
 }
 
-/// Gives what can be known of the shim of a spawn that an earlier process has started.
-pub(crate) fn found(places: &Places, locus: Locus, dir: &SpawnDir) -> Option<Shim> {
+/// Gives what can be known of the shim of a spawn that an earlier process has started. `workers` are those of the settings.
+/// Blocks.
+pub(crate) fn found(
+    places: &Places,
+    locus: Locus,
+    workers: &[Worker],
+    dir: &SpawnDir,
+) -> Result<Option<Shim>, StartError> {
     match locus {
-        Locus::Docker => Some(docker::found(places, dir)),
-        Locus::Local | Locus::Remote => None,
+        Locus::Docker => Ok(Some(docker::found(places, dir))),
+        Locus::Local => Ok(None),
+        Locus::Remote => remote::found(places, workers, dir).map(Some),
     }
 }
 
 /// Makes sure that nothing is left of a spawn that never started, or whose directory is gone, beyond what the spawn
-/// protocol can end by itself. Blocks.
-pub(crate) fn end(places: &Places, locus: Locus, spawn: &str) {
+/// protocol can end by itself. `workers` are those of the settings. Blocks.
+pub(crate) fn end(places: &Places, locus: Locus, workers: &[Worker], spawn: &str) {
     match locus {
         Locus::Docker => docker::end(places, spawn),
-        Locus::Local | Locus::Remote => {}
+        Locus::Remote => remote::end(workers, spawn),
+        Locus::Local => {}
     }
 }
 
@@ -175,22 +196,24 @@ impl Site {
         match self {
             Self::Local => Locus::Local,
             Self::Container(_) => Locus::Docker,
-            Self::Remote => Locus::Remote,
+            Self::Remote(_) => Locus::Remote,
         }
     }
 
     /// Maps a path of the project to where the command sees it.
     pub(crate) fn seen(&self, path: &Path, project: &Path) -> PathBuf {
         match self {
-            Self::Local | Self::Remote => path.to_owned(),
+            Self::Local => path.to_owned(),
             Self::Container(_) => container::seen(path, project),
+            Self::Remote(_) => remote::seen(path, project),
         }
     }
 
     /// Says where the command sees the directory of its spawn.
     pub(crate) fn spawn_dir(&self, spawns: &Path, spawn: &str) -> PathBuf {
         match self {
-            Self::Local | Self::Remote => spawns.join(spawn),
+            Self::Local => spawns.join(spawn),
+            Self::Remote(_) => PathBuf::from(remote::FILES),
             Self::Container(_) => Path::new(container::SPAWNS).join(spawn),
         }
     }
@@ -198,7 +221,11 @@ impl Site {
 
 impl Prepared {
     pub(crate) fn locus(&self) -> Locus {
-        self.site.locus()
+        match self.place {
+            Ready::Local => Locus::Local,
+            Ready::Container(_) => Locus::Docker,
+            Ready::Remote(_) => Locus::Remote,
+        }
     }
 }
 

@@ -143,7 +143,10 @@ impl Watch {
             match self.wake().await {
                 Wake::Spool(Ok(Event::Frame(frame))) => self.take(frame).await,
                 Wake::Spool(Ok(Event::Ended(record))) => return self.ended(&record).await,
-                Wake::Spool(Ok(Event::Lost(lost))) => return self.lost(lost).await,
+                Wake::Spool(Ok(Event::Lost(lost))) => match self.go_on().await {
+                    Some(attachment) => self.attachment = attachment,
+                    None => return self.lost(lost).await,
+                },
                 Wake::Spool(Ok(Event::Abandoned)) => {
                     self.clear().await;
                     return self.finish(lost_end("it was given up before it started"), None);
@@ -155,6 +158,10 @@ impl Watch {
                 Wake::Spool(Err(error @ AttachError::Watch(_))) => return self.deaf(&error).await,
                 Wake::LingeredTooLong => self.end_lingerer(),
                 Wake::ShimGone => {
+                    if let Some(attachment) = self.go_on().await {
+                        self.attachment = attachment;
+                        continue;
+                    }
                     self.clear().await;
                     if let Some(end) = self.never_started() {
                         return self.finish(end, None);
@@ -242,6 +249,21 @@ impl Watch {
         Seen { notes: notes(record), unread, ..seen }
     }
 
+    /// Watches on where a mirror was killed and the command was not; `None` if it is over.
+    async fn go_on(&mut self) -> Option<Attachment> {
+        let is_lost = || matches!(ratchet_spawn::probe(&self.dir), Ok(Standing::Lost(_)));
+        if !is_lost() || !self.shim.as_mut()?.revive().await {
+            return None;
+        }
+        match Attachment::open(&self.dir, self.read_until) {
+            Ok(attachment) => Some(attachment),
+            Err(error) => {
+                tracing::warn!(spawn = %self.dir.id(), error = with_causes(&error), "a step cannot be watched on");
+                None
+            }
+        }
+    }
+
     /// The kernel tells nothing more. The step goes on: its end is waited for by its lock, and its output read then.
     async fn deaf(mut self, error: &AttachError) -> Seen {
         tracing::warn!(spawn = %self.dir.id(), error = with_causes(error), "a step is watched blindly");
@@ -283,7 +305,7 @@ impl Watch {
     }
 
     fn ask_to_stop(&self, by: StopReason) {
-        stop(&self.dir, self.shim.as_ref().map(Shim::handle).as_ref(), by);
+        stop(&self.dir, self.shim.as_ref().and_then(Shim::handle).as_ref(), by);
     }
 
     /// Clears away the place it ran in; the spawn is over.
@@ -299,6 +321,9 @@ impl Watch {
 
     async fn lost(mut self, lost: Lost) -> Seen {
         self.clear().await;
+        if let Some(why) = self.dir.given_up() {
+            return self.finish(lost_end(&why), None);
+        }
         let mut reason = match self.death.take() {
             Some(Death::OutOfMemory) => return self.finish(SessionEnd::OutOfMemory, None),
             Some(Death::Told(why)) => format!("{lost}: {why}"),

@@ -150,6 +150,7 @@ const CRATES: [(&str, &[&str]); 13] = [
             "ratchet_proto",
             "ratchet_engine",
             "ratchet_spawn",
+            "ratchet_workspace",
             "ratchet_supervisor",
             "ratchet_telemetry",
         ],
@@ -161,7 +162,7 @@ const CRATES: [(&str, &[&str]); 13] = [
     ("tests/it/telemetry", &["ratchet_telemetry", "ratchet_tests"]),
     ("tests/it/daemon", &["ratchet_proto", "ratchet_supervisor", "ratchet_tests"]),
     ("tests/benches/bench/rows/supervisor", &["ratchet_proto", "ratchet_tests"]),
-    ("tests/", &["ratchet", "ratchet_tests"]),
+    ("tests/", &["ratchet", "ratchet_tests", "ratchet_runtime_agent"]),
 ];
 
 #[test]
@@ -213,6 +214,19 @@ fn rooms_of_the_supervisor_know_only_what_is_below_them() {
         wrong,
         "store, agent and runtime import neither each other nor what stands above them",
     );
+}
+
+/// A worker says which agents it has; it may not ask the supervisor's crate what their programs are called.
+#[test]
+fn a_worker_looks_for_the_programs_that_the_profiles_name() {
+    let read = |path: &str| fs::read_to_string(workspace().join(path)).expect("a source is text");
+    let (profiles, worker) =
+        (read("supervisor/src/agent/profile.rs"), read("runtime-agent/src/agents.rs"));
+    let lists = profiles.lines().filter_map(|line| line.trim().strip_prefix("binaries: &["));
+    let lists: Vec<&str> = lists.filter_map(|line| line.strip_suffix("],")).collect();
+    assert!(lists.len() >= 5, "the profiles are not where this test looks");
+    let unknown = lists.into_iter().filter(|list| !worker.contains(&format!("&[{list}]")));
+    assert_none(unknown.map(str::to_owned), "runtime-agent/src/agents.rs has the same programs");
 }
 
 /// What the engine must never touch.

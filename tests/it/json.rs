@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ratchet_tests::{Manifest, Script, Supervisor, schema};
+use ratchet_tests::{Manifest, Script, Supervisor, Worker, schema};
 
 use crate::{empty, with};
 
@@ -65,6 +65,13 @@ fn every_answer_to_a_program_fits_its_schema() {
     let _supervisor = (!Supervisor::is_asked_for()).then(|| env.start_supervisor());
     asks("supervisor status");
     asks("supervisor stop");
+    let worker = Worker::start(&env, "one", "127.0.0.1:0", &[]);
+    asks("batch config --set host=127.0.0.1");
+    asks(&format!("batch config --set port={}", worker.address().port()));
+    asks(&format!("batch config --set authTokenFile={}", worker.token_file().display()));
+    asks("worker list");
+    asks("worker check");
+    asks("worker drain");
     asks("doctor --reap --dry-run");
     let doctor = ["doctor", "--locus", "docker", "--image", "ratchet-test:debian", "--json"];
     // No agent is in that image, which is an answer all the same.

@@ -31,6 +31,7 @@ mod planning;
 mod prompt;
 mod proof;
 mod pull_request;
+mod remote;
 mod report;
 mod runtime;
 mod sample;
@@ -44,12 +45,14 @@ mod terminal;
 mod usage;
 mod validate;
 mod verbs;
+mod worker;
 
 use ratchet_tests::{Manifest, Programs, Script, TestEnv};
 use serde_json::Value;
 
 const PROGRAMS: Programs = Programs {
     ratchet: env!("CARGO_BIN_EXE_ratchet_under_test"),
+    runtime_agent: env!("CARGO_BIN_EXE_runtime_agent_under_test"),
     fake_agent: env!("CARGO_BIN_EXE_fake_agent"),
     sample_agent: env!("CARGO_BIN_EXE_sample_agent"),
 };

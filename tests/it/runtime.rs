@@ -10,7 +10,7 @@ mod recovery;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use ratchet_tests::{Call, Manifest, TestEnv, engine};
+use ratchet_tests::{Call, Manifest, TestEnv, Worker, engine, wait};
 use serde_json::Value;
 
 /// A place where commands run.
@@ -18,6 +18,8 @@ use serde_json::Value;
 pub(crate) enum Place {
     Local,
     Docker,
+    /// A worker of this world.
+    Remote,
 }
 
 /// Runs one row at each place.
@@ -29,6 +31,9 @@ macro_rules! at_each_place {
         mod docker {
             $($(#[$meta])* #[test] fn $row() { super::$row(crate::runtime::Place::Docker); })*
         }
+        mod remote {
+            $($(#[$meta])* #[test] fn $row() { super::$row(crate::runtime::Place::Remote); })*
+        }
     };
 }
 pub(crate) use at_each_place;
@@ -37,6 +42,7 @@ pub(crate) use at_each_place;
 pub(crate) struct World {
     pub(crate) env: TestEnv,
     place: Place,
+    pub(crate) worker: Option<Worker>,
 }
 
 impl World {
@@ -55,7 +61,31 @@ impl World {
             }
         }
         let manifest = settings.iter().fold(manifest, |manifest, line| manifest.setting(line));
-        Self { env: crate::with(&manifest), place }
+        let env = crate::with(&manifest);
+        let worker = (place == Place::Remote).then(|| {
+            let worker = Worker::start(&env, "w", "127.0.0.1:0", &[]);
+            let config = format!(
+                "schema: spec-driven\nbatch:\n  locus: remote\n  host: 127.0.0.1\n  port: {}\n  authTokenFile: {}\n",
+                worker.address().port(),
+                worker.token_file().display()
+            );
+            env.write(".ratchet/config.yaml", config);
+            worker
+        });
+        Self { env, place, worker }
+    }
+
+    /// A file of the project where the agent sees it: while a step runs on a worker, that is only there.
+    pub(crate) fn there(&self, path: &str) -> PathBuf {
+        match self.place {
+            Place::Local | Place::Docker => self.env.path(path),
+            Place::Remote => self.seen_root().join(path),
+        }
+    }
+
+    /// Its worker.
+    pub(crate) fn worker(&mut self) -> &mut Option<Worker> {
+        &mut self.worker
     }
 
     /// `batch apply` with an agent that is this script.
@@ -80,6 +110,16 @@ impl World {
         match self.place {
             Place::Local => self.env.root(),
             Place::Docker => "/workspace".into(),
+            Place::Remote => {
+                let all = self.env.base().join("workers/w/state/workspaces");
+                let mut root = None;
+                wait::until("the worker to have a workspace", || {
+                    let found = std::fs::read_dir(&all).into_iter().flatten().flatten();
+                    root = found.map(|entry| entry.path()).find(|path| path.is_dir());
+                    root.is_some()
+                });
+                root.expect("it was waited for")
+            }
         }
     }
 
@@ -96,7 +136,10 @@ impl World {
     /// Asserts that nothing of any step is left: no process, no container, no lock, no intent.
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
-        self.env.wait_until_empty();
+        let worker = self.worker.as_ref().map(Worker::pid);
+        wait::until("every process of the test to end", || {
+            self.env.processes().iter().all(|process| Some(process.pid) == worker)
+        });
         if self.place == Place::Docker {
             assert_eq!(self.containers(), Vec::<String>::new(), "a container is left");
         }

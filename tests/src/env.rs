@@ -22,6 +22,8 @@ use crate::wait;
 pub struct Programs {
     /// The copy of `ratchet` that is tested.
     pub ratchet: &'static str,
+    /// The copy of `runtime-agent` that is tested.
+    pub runtime_agent: &'static str,
     /// The agent that obeys a script.
     pub fake_agent: &'static str,
     /// The agent of the sample project.
@@ -91,6 +93,20 @@ impl TestEnv {
         let mut variables = self.variables();
         variables.remove(OsStr::new(MARK_VAR));
         Call::new(Path::new(self.programs.ratchet), Path::new("/"), variables).args(arguments)
+    }
+
+    /// A call of `runtime-agent`, as if it stood on another machine: with a home of its own, and none of this world's marks.
+    pub(crate) fn runtime_agent<I: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = I>,
+    ) -> Call {
+        let mut variables = self.variables();
+        variables.remove(OsStr::new(MARK_VAR));
+        variables.remove(OsStr::new("XDG_STATE_HOME"));
+        let ratchet = Path::new(self.programs.ratchet);
+        Call::new(Path::new(self.programs.runtime_agent), Path::new("/"), variables)
+            .args(arguments)
+            .args([OsStr::new("--ratchet"), ratchet.as_os_str()])
     }
 
     /// Where the commands of this world look for a supervisor.

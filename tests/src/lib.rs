@@ -15,9 +15,11 @@ pub mod schema;
 pub mod script;
 pub mod supervisor;
 pub mod wait;
+pub mod worker;
 
 pub use call::{Call, Finished, Running};
 pub use env::{Programs, TestEnv};
 pub use project::{Manifest, Phase};
 pub use script::{Action, Script};
 pub use supervisor::Supervisor;
+pub use worker::Worker;

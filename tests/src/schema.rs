@@ -23,6 +23,12 @@ pub fn name_for(words: &[String]) -> Option<&str> {
             "stop" => Some("supervisor-stop"),
             _ => None,
         },
+        "worker" => match verbs.next()? {
+            "list" => Some("worker-list"),
+            "check" => Some("doctor"),
+            "drain" => Some("worker-drain"),
+            _ => None,
+        },
         "doctor" if words.iter().any(|word| word == "--reap") => Some("reap"),
         "doctor" if words.iter().any(|word| word == "--locus") => Some("examine"),
         "propose" | "apply" | "verify" => Some("verb"),

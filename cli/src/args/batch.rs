@@ -309,6 +309,9 @@ pub(crate) struct Log {
     /// Print the output byte for byte, as the agent wrote it
     #[arg(long, conflicts_with = "json")]
     pub(crate) raw: bool,
+    /// Show what the step changed on a worker and could not be brought in
+    #[arg(long, conflicts_with_all = ["json", "raw"])]
+    pub(crate) diff: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

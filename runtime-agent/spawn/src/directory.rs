@@ -14,6 +14,7 @@
 //!   spool          the output, in frames
 //!   exit.json      how it ended; believed only when nobody holds the lock
 //!   shim.log       the shim's own complaints
+//!   given-up.json  why a mirror ends without a record
 //! ```
 //!
 //! An agent can put anything in the place of any of them: a link, a pipe, a folder, a terabyte of nothing.
@@ -175,6 +176,16 @@ impl SpawnDir {
         let text = String::from_utf8_lossy(&end);
         let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(last.replace(char::is_control, "\u{fffd}"))
+    }
+
+    /// Says why a mirror gave the spawn up, in one text for a person; `None` if none did.
+    #[must_use]
+    pub fn given_up(&self) -> Option<String> {
+        read_json(&self.given_up_file()).ok().flatten()
+    }
+
+    pub(crate) fn given_up_file(&self) -> PathBuf {
+        self.path.join("given-up.json")
     }
 
     /// Tells whether a file of this name, when it comes, changes what a watcher has to tell: output, or an end.

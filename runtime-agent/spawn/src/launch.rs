@@ -6,6 +6,20 @@ use std::process::{Child, Command, Stdio};
 
 use crate::directory::{SpawnDir, private};
 
+/// Starts the mirror of a spawn ([`crate::shim::Mirror`]) with exactly `environment`, its own and not the agent's: it needs to
+/// know what its starter knows. What it must be told and no disk may hold goes through its standard input; its standard
+/// output says one byte when it has taken the spawn up, and ends without one if it does not.
+///
+/// # Errors
+/// The kernel's; `InvalidInput` for an empty command.
+pub fn launch_mirror(
+    dir: &SpawnDir,
+    mirror_command: &[OsString],
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> io::Result<Child> {
+    prepare(dir, mirror_command, environment)?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+}
+
 /// Starts the shim of a spawn with exactly `environment`, which becomes the agent's. `shim_command` is the program and
 /// the arguments that stand before the folder, such as `ratchet shim`.
 ///
@@ -22,17 +36,19 @@ pub fn launch(
     shim_command: &[OsString],
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> io::Result<Child> {
-    let (program, arguments) = shim_command.split_first().ok_or_else(|| {
+    prepare(dir, shim_command, environment)?.stdin(Stdio::null()).stdout(Stdio::null()).spawn()
+}
+
+fn prepare(
+    dir: &SpawnDir,
+    command: &[OsString],
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> io::Result<Command> {
+    let (program, arguments) = command.split_first().ok_or_else(|| {
         io::Error::new(io::ErrorKind::InvalidInput, "the shim's command is empty")
     })?;
     let complaints = private().append(true).create(true).open(dir.shim_log())?;
-    Command::new(program)
-        .args(arguments)
-        .arg(dir.path())
-        .env_clear()
-        .envs(environment)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(complaints)
-        .spawn()
+    let mut command = Command::new(program);
+    command.args(arguments).arg(dir.path()).env_clear().envs(environment).stderr(complaints);
+    Ok(command)
 }

@@ -38,7 +38,7 @@ pub use directory::{DirectoryError, SpawnDir};
 pub use folders::Folders;
 pub use handover::Handover;
 pub use id::{MARK_VARIABLE, SpawnId, SpawnIdError};
-pub use launch::launch;
+pub use launch::{launch, launch_mirror};
 pub use record::{
     End, ExitRecord, Fate, Leader, MOST_STRAYS, NotStarted, Output, Stray, Tie, TimeLimit, Usage,
 };

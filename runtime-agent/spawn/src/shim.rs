@@ -1,10 +1,11 @@
 //! The shim: runs one command, keeps its output, ends it in time, leaves nothing behind and says how it went.
 //!
 //! It is small, synchronous and single-threaded, and it reads nothing of the environment it passes on.
-//! This file takes a spawn up, or not; `session` is its life.
+//! This file takes a spawn up, or not; `session` is its life. A command of another machine has a [`Mirror`] for a shim.
 
 mod agent;
 mod limits;
+mod mirror;
 mod output;
 mod pump;
 mod session;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use rustix::process::{Signal, getpid, set_child_subreaper, setsid};
 
+pub use self::mirror::{Mirror, Taken};
 use self::session::Session;
 use self::testament::Testament;
 use crate::directory::SpawnDir;

@@ -46,6 +46,13 @@ pub struct Entry {
     /// Only on the `answer` entry of an approval: a hash of what was approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<String>,
+    /// Only on a `completion` that a person is to look at first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub awaits: Option<Awaits>,
+    /// Only on entries that were written on a worker: the spawn and the number under which this one came, so that it is
+    /// taken over once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relayed: Option<String>,
 }
 
 /// What an entry says. The file may hold kinds of a later version; readers skip those.
@@ -78,6 +85,14 @@ pub enum Via {
     EnvOverride,
 }
 
+/// What a step waits for that its agent calls complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Awaits {
+    /// A person's approval.
+    Approval,
+}
+
 /// One line as it was found. Texts are borrowed from the line where they need no unescaping.
 ///
 /// Members that are absent, or of the wrong type, read as empty; members and kinds of a later version are let pass.
@@ -103,6 +118,8 @@ pub struct ReadEntry<'a> {
     pub image: Option<Cow<'a, str>>,
     /// A hash of what was approved.
     pub approved: Option<Cow<'a, str>>,
+    /// What the step waits for.
+    pub awaits: Option<Awaits>,
 }
 
 /// Reads one line, with or without its line end. Bytes that are no UTF-8 are replaced.
@@ -134,6 +151,8 @@ impl Entry {
             spawn: None,
             image: None,
             approved: None,
+            awaits: None,
+            relayed: None,
         }
     }
 
@@ -198,6 +217,7 @@ impl ReadEntry<'_> {
             spawn: self.spawn.map(own),
             image: self.image.map(own),
             approved: self.approved.map(own),
+            awaits: self.awaits,
         }
     }
 }
@@ -231,6 +251,7 @@ impl<'de> Visitor<'de> for EntryVisitor {
                 Member::Spawn => entry.spawn = map.next_value::<Text<'de>>()?.0,
                 Member::Image => entry.image = map.next_value::<Text<'de>>()?.0,
                 Member::Approved => entry.approved = map.next_value::<Text<'de>>()?.0,
+                Member::Awaits => entry.awaits = map.next_value::<Text<'de>>()?.word(),
                 Member::Proof => {
                     entry.proof = serde_json::from_value(map.next_value()?).ok();
                 }
@@ -256,6 +277,7 @@ enum Member {
     Spawn,
     Image,
     Approved,
+    Awaits,
     #[serde(other)]
     Other,
 }

@@ -31,7 +31,9 @@ pub use assign::{
 };
 pub use docker::{AgentSandbox, PullPolicy};
 pub use key::Key;
-pub use remote::RemoteIncomplete;
+pub use remote::{
+    DEFAULT_WORKER_LOST_MS, RemoteError, RemoteIncomplete, Token, Worker, WorkerEntry,
+};
 pub use resolve::{agent_timeout_ms, resolve};
 pub use view::Isolation;
 pub use word::Word;
@@ -178,8 +180,18 @@ pub struct Layer {
     pub port: Option<f64>,
     /// `authToken`
     pub auth_token: Option<SecretString>,
+    /// `authTokenFile`, project scope only: a file that holds the token.
+    pub auth_token_file: Option<String>,
+    /// `tlsCa`, project scope only: a file of certificates that the worker's must stem from.
+    pub tls_ca: Option<String>,
     /// `insecure`
     pub insecure: Option<bool>,
+    /// `workers`, project scope only: where steps may run, instead of `host` and `port`.
+    pub workers: Option<Vec<WorkerEntry>>,
+    /// `workerLostMs`: how long a worker is waited for that cannot be reached.
+    pub worker_lost_ms: Option<u64>,
+    /// `proofLocus`: where proofs-of-work run.
+    pub proof_locus: Option<Locus>,
     /// `agentTimeoutMs`: wall clock limit of an agent, in awake milliseconds.
     pub agent_timeout_ms: Option<u64>,
     /// `agentStartTimeoutMs`: limit until the first byte of output.
@@ -245,8 +257,18 @@ pub struct Settings {
     pub port: Option<f64>,
     /// `authToken`
     pub auth_token: Option<SecretString>,
+    /// `authTokenFile`
+    pub auth_token_file: Option<String>,
+    /// `tlsCa`
+    pub tls_ca: Option<String>,
     /// `insecure`
     pub insecure: Option<bool>,
+    /// `workers`
+    pub workers: Vec<WorkerEntry>,
+    /// `workerLostMs`; `None` leaves the default of [`DEFAULT_WORKER_LOST_MS`] in force.
+    pub worker_lost_ms: Option<u64>,
+    /// `proofLocus`
+    pub proof_locus: Locus,
     /// `agentTimeoutMs`; `None` leaves the runtime's default of 600000 in force.
     pub agent_timeout_ms: Option<u64>,
     /// `agentStartTimeoutMs`

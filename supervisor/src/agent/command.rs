@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ratchet_engine::name::AgentName;
 use ratchet_engine::outcome::Refusal;
-use ratchet_engine::settings::{AgentOverride, Locus};
+use ratchet_engine::settings::AgentOverride;
 use ratchet_engine::transition::StepKind;
 
 pub use super::workflow::CommandId;
@@ -71,26 +71,18 @@ impl CommandFile {
         Some(path.strip_prefix(&roots.project).unwrap_or(path).display().to_string())
     }
 
-    /// Renders the file for a locus; it must be there before anything is spawned.
+    /// Renders the file; it must be there before anything is spawned. On a worker it is in the snapshot, or goes with the
+    /// spawn.
     ///
     /// # Errors
-    /// Refuses a remote locus, where this process cannot write, and an agent whose files have no place.
-    pub fn rendered(&self, locus: Locus) -> Result<Rendered, Refusal> {
+    /// Refuses an agent whose files have no place.
+    pub fn rendered(&self) -> Result<Rendered, Refusal> {
         let token = token_of(self.tool, self.id);
         let Some(path) = self.path.clone() else {
             let why = "neither CODEX_HOME nor HOME is set, so the command files of codex have no place; set one of them";
             return Err(Refusal::Runtime { why: why.to_owned() });
         };
-        match locus {
-            Locus::Remote => Err(Refusal::UnreachableLocus {
-                path: path.display().to_string(),
-                token,
-                locus: "remote".to_owned(),
-            }),
-            Locus::Local | Locus::Docker => {
-                Ok(Rendered { path, text: render(self.tool, self.id), token })
-            }
-        }
+        Ok(Rendered { path, text: render(self.tool, self.id), token })
     }
 }
 

@@ -60,12 +60,7 @@ const BATCH: &str = "RATCHET_BATCH_NAME";
 /// both. The operator's `RATCHET_AGENT_ENV_ALLOW` counts only as the host has it.
 #[must_use]
 pub fn for_agent(host: &Variables, own: &BTreeMap<String, String>, marks: &Marks<'_>) -> Variables {
-    let operator = operator_names(host);
-    let mut variables: Variables = host
-        .iter()
-        .filter(|(name, _)| operator.contains(&name.as_os_str()) || is_listed(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let mut variables = allowed(host);
     variables.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
     // A step inside of another step must not report to the outer one's batch.
     variables.remove(OsStr::new(BATCH));
@@ -94,6 +89,16 @@ pub fn mark_trace(variables: &mut Variables, trace: Option<&TraceParent>) {
     variables.insert(TRACEPARENT.into(), parent.into());
     variables.remove(OsStr::new(TRACESTATE));
     variables.extend(state.map(|state| (TRACESTATE.into(), state.into())));
+}
+
+/// Gives what is on the allow-list.
+#[must_use]
+pub fn allowed(host: &Variables) -> Variables {
+    let operator = operator_names(host);
+    host.iter()
+        .filter(|(name, _)| operator.contains(&name.as_os_str()) || is_listed(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 fn operator_names(host: &Variables) -> Vec<&OsStr> {

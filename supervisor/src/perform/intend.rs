@@ -1,7 +1,7 @@
 //! Works out everything one spawn needs. It reads; it writes only the agent's command file, which has to be there before
 //! any agent starts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ratchet_engine::decide::{Proving, Step, Work};
 use ratchet_engine::instructions::{self, Wording};
@@ -22,7 +22,7 @@ use crate::house::House;
 use crate::order::Order;
 use crate::request::{LimitPolicy, OverrideConsent};
 use crate::runtime::docker::container;
-use crate::runtime::{Command, Site, Variables};
+use crate::runtime::{Command, Site, StartError, Variables, remote};
 use crate::store::file::Created;
 use crate::store::inflight::{Inflight, Place, ProofTask, StepTask, Task};
 use crate::store::layout::RunHome;
@@ -67,7 +67,12 @@ pub(super) fn step(
     let place = place(house, context.settings.locus)?;
     let task = step_task(house, &step, &call, context)?;
     let notices = warnings(&call.invocation);
-    let command = step_command(house, home, &step, call, context, &place.spawns, &spawn);
+    let errand = site::Errand::of(&step, &call.invocation, call.reads.clone());
+    let site = site::of(house, home, context.settings.locus, context.settings, errand);
+    let site = site.map_err(StartError::Remote)?;
+    let at = site.spawn_dir(&place.spawns, spawn.as_str());
+    let mut command = step_command(house, &step, call, context, &at, &spawn, site);
+    command.request.needed_by = Some(project.layout().run(home).inflight());
     let inflight = Inflight {
         journal_count: entries.len(),
         notes: Vec::from_iter(note),
@@ -97,12 +102,12 @@ fn step_task(
 /// Works out what is run for a step: the agent with its prompt, its environment and its limits.
 fn step_command(
     house: &House,
-    home: &RunHome,
     step: &Step,
     call: Call,
     context: &Context<'_>,
-    spawns: &Path,
+    at: &Path,
     spawn: &SpawnId,
+    site: Site,
 ) -> Command {
     let project = &house.project;
     let ratchet = match site::word_for_ratchet(context.settings) {
@@ -128,14 +133,13 @@ fn step_command(
     for (name, value) in site::own_variables(house, context.settings) {
         variables.entry(name.into()).or_insert_with(|| value.into());
     }
-    let site = site::of(house, step, context.settings, &call.invocation);
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
-        argv: call.invocation.argv(&site.spawn_dir(spawns, spawn.as_str())),
+        argv: call.invocation.argv(at),
         cwd: site.seen(project.root(), project.root()),
         stdin: Stdin::Prompt(instructions::render(step, &wording).into_bytes()),
         limits: agent_limits(house, context.settings),
-        needed_by: Some(project.layout().run(home).inflight()),
+        needed_by: None,
     };
     Command {
         site,
@@ -156,19 +160,29 @@ pub(super) fn proof(
     let spawn = house.new_spawn_id();
     let key = ratchet_engine::name::StepKey::of_proof(&proving.phase);
     let run = project.layout().run(home);
-    let mut variables = project.environment().vars().clone();
+    let locus = settings.proof_locus;
+    let errand = site::Errand {
+        batch: match home {
+            RunHome::Batch(batch) => Some(batch),
+            RunHome::Change(_) => None,
+        },
+        key: None,
+        what: format!("proof {}", proving.phase),
+        trial: ["bash", "-c", ":"].map(str::to_owned).to_vec(),
+        reads: None,
+    };
+    let site = site::of(house, home, locus, settings, errand).map_err(StartError::Remote)?;
+    let mut variables = site::proof_variables(house, locus);
     environment::mark_trace(&mut variables, house.trace.parent().as_ref());
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
         argv: ["bash", "-c", &proving.proof.run].map(Into::into).to_vec(),
-        cwd: project.root().to_owned(),
+        cwd: site.seen(project.root(), project.root()),
         stdin: Stdin::Null,
         limits: Limits { wall_ms: settings.proof_timeout_ms, ..Limits::default() },
         needed_by: Some(run.inflight()),
     };
     let task = Task::Proof(ProofTask { proving, policy: settings.proof_policy });
-    // A proof always runs where the project is (`proofLocus` comes with the remote runtime).
-    let site = Site::Local;
     let inflight = Inflight {
         journal_count: journal::count_of(&run, &key)?,
         ..Inflight::new(spawn, key, task, place(house, site.locus())?, project.now())
@@ -187,6 +201,8 @@ struct Call {
     token: String,
     file: Option<String>,
     invocation: Invocation,
+    /// The command file, if it is one of the project's.
+    reads: Option<PathBuf>,
 }
 
 /// Works out the call, and makes sure of the command file; the order of the checks is spec `step-and-outcome` 3.
@@ -207,29 +223,39 @@ fn call(
     }
     let spec = spec_for(settings, step.kind());
     let own = settings.agents.get(&spec.agent);
+    let token = command::token(&spec.agent, step.kind());
+    if settings.locus == Locus::Remote
+        && let Err(error) = settings.remote_workers()
+    {
+        return Err(Refusal::NoWorker { token, why: error.to_string() });
+    }
     let roots = Roots::of(project.root(), project.environment(), own);
     let command = CommandFile::of(&spec.agent, step.kind(), &roots);
-    let mut handed = None;
+    let (mut handed, mut reads) = (None, None);
     let mut file = None;
     if let Some(command) = command {
-        let rendered = command.rendered(settings.locus)?;
+        let rendered = command.rendered()?;
         file = command.as_seen(&roots);
-        if settings.locus == Locus::Docker && !rendered.path().starts_with(project.root()) {
-            // A home of this machine is not seen in a container: the file goes with the spawn.
-            let folder = Path::new(container::SPAWNS).join(spawn.as_str());
+        let folder = match settings.locus {
+            Locus::Local => None,
+            Locus::Docker => Some(Path::new(container::SPAWNS).join(spawn.as_str())),
+            Locus::Remote => Some(PathBuf::from(remote::FILES)),
+        };
+        if let Some(folder) = folder.filter(|_| !rendered.path().starts_with(project.root())) {
+            // A home of this machine is not seen elsewhere: the file goes with the spawn.
             file = Some(folder.join(HANDED_COMMAND).display().to_string());
             handed = Some(ExtraFile { name: HANDED_COMMAND, bytes: rendered.text().into() });
         } else {
             guarantee(&rendered)?;
+            reads = Some(rendered.path().to_owned());
         }
     }
-    let token = command::token(&spec.agent, step.kind());
     let mut invocation = match stand_in {
         Some(text) => agent::stand_in(text).expect("the environment gives no blank command"),
         None => adapter_call(house, &spec, settings)?,
     };
     invocation.files.extend(handed);
-    Ok(Call { spec, token, file, invocation })
+    Ok(Call { spec, token, file, invocation, reads })
 }
 
 /// Says until when the agent is out of use, unless the caller wants to know nothing of it.

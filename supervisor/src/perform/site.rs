@@ -12,42 +12,120 @@ use ratchet_engine::permission::{Permissions, Posture};
 use ratchet_engine::settings::docker::{parse_memory, parse_user};
 use ratchet_engine::settings::{
     AgentSandbox, DEFAULT_DOCKER_MEMORY, DEFAULT_DOCKER_PIDS, DEFAULT_IMAGE, DEFAULT_NETWORK,
-    Locus, Settings,
+    DEFAULT_WORKER_LOST_MS, Locus, Settings,
 };
 
-use crate::agent::{Agent, Invocation, LocusFacts};
+use ratchet_workspace::Rules;
+
+use crate::agent::{Agent, Invocation, LocusFacts, environment};
 use crate::git;
 use crate::house::House;
-use crate::runtime::Site;
 use crate::runtime::docker::container::{
     BATCH_LABEL, Container, Owner, PROJECT_LABEL, RATCHET, STEP_LABEL, seen,
 };
+use crate::runtime::remote::errand::Home;
+use crate::runtime::remote::{self, Remote};
+use crate::runtime::{RemoteError, Site};
+use crate::store::layout::{RATCHET_DIR, RunHome};
 
 /// Variables of this machine that say where things are on it.
 const BOUND_TO_THE_MACHINE: [&str; 7] =
     ["PATH", "HOME", "TMPDIR", "TEMP", "TMP", "CODEX_HOME", "RATCHET_SUPERVISOR"];
 
-/// Works out where a step runs.
-pub(super) fn of(house: &House, step: &Step, settings: &Settings, invocation: &Invocation) -> Site {
-    match settings.locus {
-        Locus::Local => Site::Local,
-        Locus::Remote => Site::Remote,
-        Locus::Docker => {
-            let project = house.project.root();
-            let mut labels = BTreeMap::from([
-                (PROJECT_LABEL, project.display().to_string()),
-                (STEP_LABEL, format!("{} {}", step.kind(), step.key)),
-            ]);
-            labels.extend(
-                step.batch.as_ref().map(|batch| (BATCH_LABEL, BatchName::to_string(batch))),
-            );
-            Site::Container(Box::new(Container {
-                labels,
-                trial: trial(invocation),
-                ..container(project, settings)
-            }))
+/// What is to run, as far as its place has to know.
+pub(super) struct Errand<'a> {
+    /// The batch it belongs to.
+    pub(super) batch: Option<&'a BatchName>,
+    /// Whose step it is; none for a proof-of-work.
+    pub(super) key: Option<String>,
+    /// What it is, in two words.
+    pub(super) what: String,
+    /// A command that starts the same program, does nothing and costs nothing.
+    pub(super) trial: Vec<String>,
+    /// A file of the project that it reads, ignored or not.
+    pub(super) reads: Option<PathBuf>,
+}
+
+impl<'a> Errand<'a> {
+    /// Says it of a step.
+    pub(super) fn of(step: &'a Step, invocation: &Invocation, reads: Option<PathBuf>) -> Self {
+        Self {
+            batch: step.batch.as_ref(),
+            key: Some(step.key.to_string()),
+            what: format!("{} {}", step.kind(), step.key),
+            trial: trial(invocation),
+            reads,
         }
     }
+}
+
+/// Works out where something runs.
+///
+/// # Errors
+/// If it is to run on a worker, and the settings name none that may be asked.
+pub(super) fn of(
+    house: &House,
+    home: &RunHome,
+    locus: Locus,
+    settings: &Settings,
+    errand: Errand<'_>,
+) -> Result<Site, RemoteError> {
+    let project = house.project.root();
+    match locus {
+        Locus::Local => Ok(Site::Local),
+        Locus::Remote => Ok(Site::Remote(Box::new(remote(house, home, settings, errand)?))),
+        Locus::Docker => {
+            let mut labels = BTreeMap::from([
+                (PROJECT_LABEL, project.display().to_string()),
+                (STEP_LABEL, errand.what),
+            ]);
+            labels.extend(errand.batch.map(|batch| (BATCH_LABEL, BatchName::to_string(batch))));
+            let trial = errand.trial;
+            Ok(Site::Container(Box::new(Container {
+                labels,
+                trial,
+                ..container(project, settings)
+            })))
+        }
+    }
+}
+
+/// Works out what a worker has to know.
+fn remote(
+    house: &House,
+    home: &RunHome,
+    settings: &Settings,
+    errand: Errand<'_>,
+) -> Result<Remote, RemoteError> {
+    let project = house.project.root();
+    let inner = |path: &Path| path.strip_prefix(project).map(Path::to_owned).ok();
+    let mut always = vec![RATCHET_DIR.to_owned()];
+    always
+        .extend(errand.reads.and_then(|path| inner(&path)).map(|path| path.display().to_string()));
+    let journal = house.project.layout().run(home).journal();
+    let batch = errand.batch.map(|batch| ("batch", BatchName::to_string(batch)));
+    Ok(Remote {
+        workers: settings.remote_workers()?,
+        rules: Rules {
+            always,
+            // Run state is this machine's: what is reported on the worker is relayed.
+            never: vec![
+                format!("/{RATCHET_DIR}/batches/*/run/"),
+                format!("/{RATCHET_DIR}/changes/**/.run/"),
+                format!("/{RATCHET_DIR}/.next/"),
+            ],
+            excludes: Vec::new(),
+        },
+        home: match home {
+            RunHome::Batch(batch) => Home::Batch(batch.to_string()),
+            RunHome::Change(change) => Home::Change(change.to_string()),
+        },
+        key: errand.key,
+        journal: inner(&journal).unwrap_or(journal),
+        labels: batch.into_iter().chain([("step", errand.what)]).collect(),
+        lost_ms: settings.worker_lost_ms.unwrap_or(DEFAULT_WORKER_LOST_MS),
+        project: project.to_owned(),
+    })
 }
 
 /// Gives the container that the settings describe, for nothing in particular yet.
@@ -103,7 +181,16 @@ pub(super) fn facts(house: &House, agent: Agent, settings: &Settings) -> LocusFa
         agent.binaries().iter().find(is_there).map(|binary| (*binary).to_owned())
     };
     match settings.locus {
-        Locus::Local | Locus::Remote => LocusFacts {
+        // No repository travels, and who the agent is there is the worker's to say.
+        Locus::Remote => LocusFacts {
+            repo_root: remote::seen(root, root),
+            git_dir: None,
+            git_common_dir: None,
+            program: None,
+            as_root: false,
+            marked_sandbox: false,
+        },
+        Locus::Local => LocusFacts {
             repo_root: root.to_owned(),
             git_dir: dirs.as_ref().map(|dirs| dirs.git_dir.clone()),
             git_common_dir: dirs.map(|dirs| dirs.common_dir),
@@ -147,14 +234,36 @@ pub(super) fn host_variables<'a>(
     settings: &Settings,
 ) -> Cow<'a, BTreeMap<OsString, OsString>> {
     let all = house.project.environment().vars();
+    let bound = |name: &OsStr| BOUND_TO_THE_MACHINE.iter().any(|known| name == *known);
+    let kept = |keep: &dyn Fn(&OsStr) -> bool| {
+        let kept = all.iter().filter(|(name, _)| keep(name));
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
     match settings.locus {
-        Locus::Local | Locus::Remote => Cow::Borrowed(all),
-        Locus::Docker => {
-            let bound = |name: &OsStr| BOUND_TO_THE_MACHINE.iter().any(|known| name == *known);
-            let kept = all.iter().filter(|(name, _)| !bound(name));
-            Cow::Owned(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+        Locus::Local => Cow::Borrowed(all),
+        Locus::Docker => Cow::Owned(kept(&|name| !bound(name))),
+        // Keys of agents live on the worker.
+        Locus::Remote => Cow::Owned(kept(&|name| !bound(name) && !names_a_secret(name))),
+    }
+}
+
+/// Gives the variables of a proof-of-work: all of them on this machine, and elsewhere what an agent would get.
+pub(super) fn proof_variables(house: &House, locus: Locus) -> BTreeMap<OsString, OsString> {
+    let all = house.project.environment().vars();
+    let bound = |name: &OsStr| BOUND_TO_THE_MACHINE.iter().any(|known| name == *known);
+    match locus {
+        Locus::Local => all.clone(),
+        Locus::Docker | Locus::Remote => {
+            let listed = environment::allowed(all);
+            listed.into_iter().filter(|(name, _)| !bound(name) && !names_a_secret(name)).collect()
         }
     }
+}
+
+/// Tells whether a variable's value is for nobody else's eyes, as its name has it.
+fn names_a_secret(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|sign| name.contains(sign))
 }
 
 /// Variables that a container needs besides: it has no configuration of the user's.
@@ -179,6 +288,7 @@ pub(super) fn own_variables(house: &House, settings: &Settings) -> Vec<(&'static
 pub(super) fn word_for_ratchet(settings: &Settings) -> Option<&'static str> {
     match settings.locus {
         Locus::Docker => Some(RATCHET),
-        Locus::Local | Locus::Remote => None,
+        Locus::Remote => Some(remote::RATCHET),
+        Locus::Local => None,
     }
 }

@@ -4,7 +4,7 @@
 //! phase names and `pr:` keys work as well as changes (spec `batch-status-and-selection` 7.6).
 
 use ratchet_engine::approval::entries_on_approval;
-use ratchet_engine::journal::{Entry, EntryKind, Via};
+use ratchet_engine::journal::{Awaits, Entry, EntryKind, Via, parse_line};
 use ratchet_engine::name::{BatchName, ChangeName, PhaseName, StepKey};
 use ratchet_engine::park::{Park, ParkKind};
 use ratchet_engine::report::hint;
@@ -15,7 +15,7 @@ use super::Project;
 use crate::error::{Error, channel};
 use crate::store::approved::approval_hash;
 use crate::store::inflight::{Inflight, Task};
-use crate::store::journal::{self, Writer};
+use crate::store::journal::{self, Recorded, Writer};
 use crate::store::layout::{RunDir, RunHome};
 use crate::store::run_state::RunState;
 
@@ -49,6 +49,15 @@ pub struct Reported {
     pub change: StepKey,
     /// One sentence for a person.
     pub text: String,
+}
+
+/// Whether something may have been told before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// It cannot have been: what comes before it was new.
+    ForTheFirstTime,
+    /// Whoever told it last may have died before it was acknowledged.
+    PerhapsBefore,
 }
 
 /// Whether a phase's proof was set aside.
@@ -163,29 +172,124 @@ impl Project {
     fn say(&self, step: &StepAt<'_>, report: &Report) -> Result<(), Error> {
         let (kind, text) = report.entry();
         let via = self.environment().agent_command().map(|_| Via::EnvOverride);
-        let entry = Entry { via, ..self.entry(step.key, kind, text) };
+        let awaits = match report {
+            Report::CompleteAwaitingApproval(_) => Some(Awaits::Approval),
+            _ => None,
+        };
+        let entry = Entry { via, awaits, ..self.entry(step.key, kind, text) };
         journal::with_lock(&step.run, |writer| {
-            writer.append(&entry)?;
-            let kind = match (step.home, report.park_kind()) {
-                (RunHome::Batch(_), Some(kind)) => kind,
-                (RunHome::Batch(_), None) | (RunHome::Change(_), _) => return Ok(()),
-            };
-            let mut state = RunState::read(&step.run)?;
-            state.set(&Park {
-                parked_at: entry.at.to_string(),
-                key: step.key.clone(),
-                kind,
-                reason: text.to_owned(),
-                answer: None,
-                feedback: None,
-                approved: None,
-                transition: running_kind(step),
-                retry: false,
-                cause: None,
-                retry_at: None,
-            });
-            Ok(state.write(writer)?)
+            Self::write_said(step, writer, &entry, report.park_kind())
         })
+    }
+
+    /// Takes over what an agent said on a worker, where its journal was a copy: once, however often it is told.
+    /// `relayed` names it; what cannot have been told before spares a look at the whole journal. What no agent may say, or what is no entry, is
+    /// passed over.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub(crate) fn relay(
+        &self,
+        home: &RunHome,
+        line: &[u8],
+        relayed: &str,
+        told: Told,
+    ) -> Result<Recorded, Error> {
+        let Some((key, entry, park)) = self.said_elsewhere(line, relayed) else {
+            tracing::warn!(relayed, "what a worker relays is no report of an agent");
+            return Ok(Recorded::Before);
+        };
+        let step = StepAt { home, run: self.layout().run(home), key: &key };
+        journal::with_lock(&step.run, |writer| {
+            if told == Told::PerhapsBefore && journal::has_relayed(&step.run, relayed)? {
+                return Ok(Recorded::Before);
+            }
+            Self::write_said(&step, writer, &entry, park)?;
+            Ok(Recorded::Now)
+        })
+    }
+
+    /// Records that what a step left on a worker is not here, whatever its agent said of it: once, however often it is told.
+    ///
+    /// # Errors
+    /// As [`Project::relay`].
+    pub(crate) fn block(
+        &self,
+        home: &RunHome,
+        key: &StepKey,
+        why: &str,
+        relayed: &str,
+    ) -> Result<(), Error> {
+        let relayed = Some(relayed.to_owned());
+        let entry = Entry { relayed, ..self.entry(key, EntryKind::Blocker, why) };
+        let step = StepAt { home, run: self.layout().run(home), key };
+        journal::with_lock(&step.run, |writer| {
+            let name = entry.relayed.as_deref().unwrap_or_default();
+            if journal::has_relayed(&step.run, name)? {
+                return Ok(());
+            }
+            Self::write_said(&step, writer, &entry, Some(ParkKind::Blocked))
+        })
+    }
+
+    /// Makes an entry of ours of one that was written on a worker: what concludes, decides or proves is not an agent's to say.
+    fn said_elsewhere(
+        &self,
+        line: &[u8],
+        relayed: &str,
+    ) -> Option<(StepKey, Entry, Option<ParkKind>)> {
+        let read = parse_line(line)?;
+        let key = StepKey::from_text(&read.change);
+        let kind = read.kind()?;
+        let park = match (kind, read.awaits) {
+            (EntryKind::Blocker | EntryKind::NeedsInput, _) => Some(ParkKind::Blocked),
+            (EntryKind::Completion, Some(Awaits::Approval)) => Some(ParkKind::AwaitingApproval),
+            (EntryKind::Completion | EntryKind::Progress, _) => None,
+            (
+                EntryKind::Answer
+                | EntryKind::Reject
+                | EntryKind::ProofOfWork
+                | EntryKind::ProofOfWorkInvalidated,
+                _,
+            ) => return None,
+        };
+        let (via, awaits) = (read.via, read.awaits);
+        let entry = Entry {
+            via,
+            awaits,
+            relayed: Some(relayed.to_owned()),
+            ..self.entry(&key, kind, &read.message)
+        };
+        Some((key, entry, park))
+    }
+
+    /// Writes what an agent said. In a batch a question parks the step at once.
+    fn write_said(
+        step: &StepAt<'_>,
+        writer: &Writer<'_>,
+        entry: &Entry,
+        park: Option<ParkKind>,
+    ) -> Result<(), Error> {
+        writer.append(entry)?;
+        let kind = match (step.home, park) {
+            (RunHome::Batch(_), Some(kind)) => kind,
+            (RunHome::Batch(_), None) | (RunHome::Change(_), _) => return Ok(()),
+        };
+        let mut state = RunState::read(&step.run)?;
+        state.set(&Park {
+            parked_at: entry.at.to_string(),
+            key: step.key.clone(),
+            kind,
+            reason: entry.message.clone(),
+            answer: None,
+            feedback: None,
+            approved: None,
+            transition: running_kind(step),
+            retry: false,
+            cause: None,
+            retry_at: None,
+        });
+        Ok(state.write(writer)?)
     }
 
     fn decide(

@@ -11,14 +11,17 @@ use ratchet_engine::journal::ReadEntry;
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_engine::transition::StepKind;
 use ratchet_spawn::{DirectoryError, SpawnDir, Standing, probe, request_stop};
+use ratchet_workspace::{Diff, Store, WorkspaceError};
 use serde::Serialize;
 use thiserror::Error;
 use tokio::time::timeout;
 
 use super::Project;
+
 use crate::error::Error;
 use crate::follow;
 use crate::request::StopReason;
+use crate::runtime::remote::errand::{Errand, base_of, result_of};
 use crate::store::inflight::Inflight;
 use crate::store::layout::{RunHome, spawns_root};
 use crate::store::lock::is_held;
@@ -166,6 +169,26 @@ impl Project {
         request_stop(&current.dir, &by.request())
             .map_err(|source| unreachable_spawn(&current.step.spawn, source))?;
         Ok(Some(current))
+    }
+
+    /// Shows what a spawn on a worker left that could not be brought in, at most `most` bytes of it, as git shows a diff; `None`
+    /// if nothing of it is kept.
+    ///
+    /// # Errors
+    /// If its snapshots cannot be read.
+    pub fn kept_result(&self, spawn: &str, most: usize) -> Result<Option<Diff>, Error> {
+        let dir = self.spawn_dir(spawn)?;
+        let Ok(errand) = Errand::read(&dir) else { return Ok(None) };
+        let search_path = self.environment().var_os("PATH").unwrap_or_default();
+        let diff = || -> Result<Option<Diff>, WorkspaceError> {
+            let store = Store::open(&errand.store, search_path)?;
+            let spawn = dir.id().as_str();
+            match (store.kept(&base_of(spawn))?, store.kept(&result_of(spawn))?) {
+                (Some(base), Some(result)) => store.diff(base, result, most).map(Some),
+                (_, _) => Ok(None),
+            }
+        };
+        diff().map_err(Error::spawn_failed)
     }
 
     /// Waits until nothing is left of a spawn that ran in a run home, or nobody is left who would start it.

@@ -11,6 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::docker::{Death, Ending, Keeper, Reach};
+use super::remote::mirrored::Mirrored;
 
 /// A shim that can be reached.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) enum Shim {
     Child(Child),
     /// It is in a container.
     Container(Keeper),
+    /// It is on another machine; here is its mirror.
+    Mirrored(Box<Mirrored>),
 }
 
 /// Reaches a shim, and nobody else once it is gone.
@@ -48,6 +51,7 @@ impl Shim {
         match self {
             Self::Child(child) => child.ended().await,
             Self::Container(keeper) => keeper.ended().await,
+            Self::Mirrored(mirrored) => mirrored.ended().await,
         }
     }
 
@@ -56,15 +60,24 @@ impl Shim {
     pub(crate) async fn clear(self, end: Ending) -> Option<Death> {
         match self {
             // One that is about to go is waited for by its drop.
-            Self::Child(_) => None,
+            Self::Child(_) | Self::Mirrored(_) => None,
             Self::Container(keeper) => keeper.clear(end).await,
         }
     }
 
-    pub(crate) fn handle(&self) -> ShimHandle {
+    /// Brings back what mirrors a command of another machine, if somebody killed it; says whether that goes on.
+    pub(crate) async fn revive(&mut self) -> bool {
         match self {
-            Self::Child(child) => ShimHandle::Child(Arc::clone(child.end.get_ref())),
-            Self::Container(keeper) => ShimHandle::Container(keeper.reach()),
+            Self::Child(_) | Self::Container(_) => false,
+            Self::Mirrored(mirrored) => mirrored.revive().await,
+        }
+    }
+
+    pub(crate) fn handle(&self) -> Option<ShimHandle> {
+        match self {
+            Self::Child(child) => Some(ShimHandle::Child(child.handle())),
+            Self::Container(keeper) => Some(ShimHandle::Container(keeper.reach())),
+            Self::Mirrored(mirrored) => mirrored.handle().map(ShimHandle::Child),
         }
     }
 }
@@ -84,7 +97,11 @@ impl Child {
         Ok(Self { child, end })
     }
 
-    async fn ended(&mut self) {
+    pub(super) fn handle(&self) -> Arc<OwnedFd> {
+        Arc::clone(self.end.get_ref())
+    }
+
+    pub(super) async fn ended(&mut self) {
         // One that cannot be waited for any more is gone as well.
         while self.child.is_running() {
             match self.end.readable().await {

@@ -193,6 +193,22 @@ pub fn is_concluded(run: &RunDir, spawn: &SpawnId) -> Result<bool, FileError> {
     Ok(found)
 }
 
+/// Tells whether an entry is there that came from a worker under this name.
+///
+/// # Errors
+/// As [`read_view`].
+pub fn has_relayed(run: &RunDir, name: &str) -> Result<bool, FileError> {
+    let member = memmem::Finder::new(b"\"relayed\"");
+    let spelled = serde_json::json!({ "relayed": name }).to_string();
+    let spelled = memmem::Finder::new(spelled.trim_matches(['{', '}']).as_bytes());
+    let mut found = false;
+    read_blocks(run, |lines| {
+        found |=
+            lines_of(lines).any(|line| member.find(line).is_some() && spelled.find(line).is_some());
+    })?;
+    Ok(found)
+}
+
 /// Reads the entries that conclude a spawn, oldest first.
 ///
 /// # Errors

@@ -11,6 +11,7 @@ use ratchet_tests::{Manifest, Phase, Programs, Script, TestEnv};
 
 const PROGRAMS: Programs = Programs {
     ratchet: env!("CARGO_BIN_EXE_ratchet_under_test"),
+    runtime_agent: env!("CARGO_BIN_EXE_runtime_agent_under_test"),
     fake_agent: env!("CARGO_BIN_EXE_fake_agent"),
     sample_agent: env!("CARGO_BIN_EXE_sample_agent"),
 };

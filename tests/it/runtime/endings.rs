@@ -74,7 +74,7 @@ fn cancel_ends_it_and_everything_it_started(place: Place) {
     let world = World::new(place);
     let running =
         world.apply("setsid sleep 1000 & nohup sleep 1000 & touch here; sleep 1000").start();
-    wait::until_exists(&world.env.path("here"));
+    wait::until_exists(&world.there("here"));
     let answer = world.env.ratchet(["batch", "cancel"]).json();
     assert_eq!(answer["state"], "stopped", "{answer:#}");
     running.wait();
@@ -85,7 +85,7 @@ fn cancel_ends_it_and_everything_it_started(place: Place) {
 fn one_that_ignores_the_request_is_killed_after_the_grace(place: Place) {
     let world = World::new(place);
     let running = world.apply("trap '' TERM; touch here; while true; do sleep 0.1; done").start();
-    wait::until_exists(&world.env.path("here"));
+    wait::until_exists(&world.there("here"));
     world.env.ratchet(["batch", "cancel"]).ok();
     running.wait();
     world.assert_clean();

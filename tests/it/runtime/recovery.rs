@@ -21,12 +21,12 @@ fn one_that_runs_is_found_again_and_its_output_is_whole(place: Place) {
         "echo one; touch here; while [ ! -e go ]; do sleep 0.02; done; echo two; {HONEST} > /dev/null"
     );
     let running = world.apply(&script).embedded().start();
-    wait::until_exists(&world.env.path("here"));
+    wait::until_exists(&world.there("here"));
     running.signal(Signal::KILL);
     running.wait();
     let again = world.apply("echo started again").start();
-    wait::until_exists(&world.env.path("here"));
-    world.env.write("go", "");
+    wait::until_exists(&world.there("here"));
+    std::fs::write(world.there("go"), "").expect("the agent is told to go on");
     again.wait().assert_code(0);
     assert_eq!(world.output(), b"one\ntwo\n");
     assert_eq!(world.outcomes().len(), 1, "{:#?}", world.outcomes());
@@ -38,11 +38,11 @@ fn one_that_ended_meanwhile_is_found_with_its_end(place: Place) {
     let script =
         format!("touch here; while [ ! -e go ]; do sleep 0.02; done; {HONEST}; touch over");
     let running = world.apply(&script).embedded().start();
-    wait::until_exists(&world.env.path("here"));
+    wait::until_exists(&world.there("here"));
     running.signal(Signal::KILL);
     running.wait();
-    world.env.write("go", "");
-    wait::until_exists(&world.env.path("over"));
+    std::fs::write(world.there("go"), "").expect("the agent is told to go on");
+    wait::until_exists(&world.there("over"));
     let step = world.step("echo started again");
     assert_eq!(step["state"], "advanced", "{step:#}");
     assert_eq!(world.outcomes().len(), 1, "{:#?}", world.outcomes());
@@ -72,7 +72,7 @@ fn one_whose_supervisor_died_after_the_start_is_not_started_again(place: Place) 
 fn a_shim_that_was_killed_is_lost_and_leaves_nothing(place: Place) {
     let world = World::new(place);
     let running = world.apply("touch here; sleep 1000").start();
-    wait::until_exists(&world.env.path("here"));
+    wait::until_exists(&world.there("here"));
     let shim = world.env.processes().into_iter().find(|process| {
         let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
         line.split(|byte| *byte == 0).nth(1) == Some(b"shim")
@@ -88,7 +88,7 @@ fn a_shim_that_was_killed_is_lost_and_leaves_nothing(place: Place) {
 fn a_spawn_folder_that_was_removed_is_told_and_its_command_ended(place: Place) {
     let world = World::new(place);
     let running = world.apply("touch here; sleep 1000").embedded().start();
-    wait::until_exists(&world.env.path("here"));
+    wait::until_exists(&world.there("here"));
     running.signal(Signal::KILL);
     running.wait();
     std::fs::remove_dir_all(world.spawns()).expect("the spawns can be removed");

@@ -41,6 +41,7 @@ fn at(place: Place, settings: &[&str], script: &str, name: &str) {
     let place = match place {
         Place::Local => "local",
         Place::Docker => "docker",
+        Place::Remote => "remote",
     };
     is(&format!("{name}_{place}"), &collector);
     world.assert_clean();

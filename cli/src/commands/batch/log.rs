@@ -19,6 +19,9 @@ use crate::render::event::Transcript;
 use crate::render::page::{Page, Tone};
 use crate::ui::{NotWritten, Ui};
 
+/// How much of a diff is printed, in bytes.
+const LARGEST_DIFF: usize = 4 << 20;
+
 /// What `batch log --json` prints.
 #[derive(Debug, Serialize)]
 struct Logged<'a> {
@@ -60,6 +63,9 @@ pub(super) fn run(args: &Log, ui: Ui) -> Ended {
 }
 
 fn output(project: &Project, spawn: &str, args: &Log, ui: Ui) -> Ended {
+    if args.diff {
+        return kept_result(project, spawn);
+    }
     let dir = project.spawn_dir(spawn).map_err(failed)?;
     let mut frames = stored(&dir).map_err(failed)?.peekable();
     if frames.peek().is_none() {
@@ -84,6 +90,24 @@ fn output(project: &Project, spawn: &str, args: &Log, ui: Ui) -> Ended {
     transcript.finish(&mut |bytes| out.put(bytes));
     // Standard error has its own pen only for --raw; what is lost there has nobody to be told to.
     drop(err.finish());
+    match out.finish() {
+        None => Ok(Exit::Success),
+        Some(error) => Err(NotWritten::because(error).into()),
+    }
+}
+
+/// Prints what a step left on a worker and is kept because it could not be brought in.
+fn kept_result(project: &Project, spawn: &str) -> Ended {
+    let Some(diff) = project.kept_result(spawn, LARGEST_DIFF).map_err(failed)? else {
+        return Err(Failure::new(
+            "Nothing is kept of what this step changed: it is in the project, or was never elsewhere",
+        ));
+    };
+    let mut out = Pen::new(io::stdout());
+    out.put(&diff.bytes);
+    if diff.cut {
+        out.put(b"\n... (more is not shown)\n");
+    }
     match out.finish() {
         None => Ok(Exit::Success),
         Some(error) => Err(NotWritten::because(error).into()),

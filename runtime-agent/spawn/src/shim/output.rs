@@ -97,7 +97,7 @@ impl Spool {
     }
 }
 
-fn now_us() -> u64 {
+pub(super) fn now_us() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

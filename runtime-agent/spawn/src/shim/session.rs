@@ -75,14 +75,12 @@ impl<'a> Session<'a> {
         let limit = request.as_ref().and_then(|request| request.limits.output_bytes);
         let spool = Spool::create(dir, limit).map_err(while_doing("cannot make the spool"))?;
         let pump = Pump::new(dir, spool)?;
-        let own = std::process::id().cast_signed();
-        let start_time = look(own).map_or(0, |process| process.start_time);
         let started = Started {
             format: FORMAT,
             started_at: now_ms(),
             boot_id: boot_id()?,
             pid_namespace: pid_namespace()?,
-            shim: ProcessName { pid: own, start_time },
+            shim: own_name(),
             agent: None,
             cgroup: None,
         };
@@ -369,7 +367,13 @@ fn refused(reason: NotStarted, message: &str) -> End {
     End::NotStarted { reason, message: message.to_owned(), code: 1 }
 }
 
-fn now_ms() -> u64 {
+/// Names this process.
+pub(super) fn own_name() -> ProcessName {
+    let pid = std::process::id().cast_signed();
+    ProcessName { pid, start_time: look(pid).map_or(0, |process| process.start_time) }
+}
+
+pub(super) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -32,19 +32,16 @@ pub enum Refusal {
         /// The system's reason.
         why: String,
     },
-    /// The agent runs where the command file cannot be put.
+    /// The settings name no worker that may be asked.
     #[error(
-        "Cannot put the command {token} where the agent would run: locus '{locus}' does not reach \
-         '{path}'. The agent was not started; render the file there yourself, or set locus to local \
-         or docker."
+        "Cannot run the command {token} at locus 'remote': {why}. The agent was not started; mend the settings, or set locus \
+         to local or docker."
     )]
-    UnreachableLocus {
-        /// The file.
-        path: String,
+    NoWorker {
         /// How the agent calls the command.
         token: String,
-        /// The locus.
-        locus: String,
+        /// What is missing or not safe.
+        why: String,
     },
     /// The agent's usage limit was reached before and has not reset.
     #[error(

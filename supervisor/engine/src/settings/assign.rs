@@ -127,6 +127,9 @@ pub fn check_assignment(key: &str, value: &str) -> Result<Assignment, SetError> 
         Key::DockerPull => one_of::<PullPolicy>(key, value),
         Key::DockerAgentSandbox => one_of::<AgentSandbox>(key, value),
         Key::Host => filled(key, value, "the remote host"),
+        Key::AuthTokenFile => filled(key, value, "the path of the file"),
+        Key::TlsCa => filled(key, value, "the path of the certificates"),
+        Key::ProofLocus => one_of::<Locus>(key, value),
         Key::AuthToken => filled(key, value, "the token")
             .map(|_| Assigned::Secret(SecretString::from(value.to_owned()))),
         Key::DockerPidsLimit
@@ -136,11 +139,12 @@ pub fn check_assignment(key: &str, value: &str) -> Result<Assignment, SetError> 
         | Key::AgentIdleTimeoutMs
         | Key::AgentOutputLimitBytes
         | Key::ProofTimeoutMs
+        | Key::WorkerLostMs
         | Key::BudgetTokens => integer(key, value),
         Key::DockerCpus | Key::BudgetUsd => number(key, value),
         Key::Insecure | Key::DockerReadOnly => boolean(key, value),
         // Not settable, see above.
-        Key::Permissions | Key::Agents | Key::RequireOverrideFlag => {
+        Key::Permissions | Key::Agents | Key::Workers | Key::RequireOverrideFlag => {
             Err(SetError::UnknownKey { key: key.as_str().to_owned() })
         }
     }?;

@@ -25,7 +25,12 @@ pub enum Key {
     Host,
     Port,
     AuthToken,
+    AuthTokenFile,
+    TlsCa,
     Insecure,
+    Workers,
+    WorkerLostMs,
+    ProofLocus,
     AgentTimeoutMs,
     AgentStartTimeoutMs,
     AgentIdleTimeoutMs,
@@ -40,7 +45,7 @@ pub enum Key {
 
 impl Key {
     /// Every setting, in the order in which people are told.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 34] = [
         Self::Gate,
         Self::Strategy,
         Self::ProofOfWork,
@@ -59,7 +64,12 @@ impl Key {
         Self::Host,
         Self::Port,
         Self::AuthToken,
+        Self::AuthTokenFile,
+        Self::TlsCa,
         Self::Insecure,
+        Self::Workers,
+        Self::WorkerLostMs,
+        Self::ProofLocus,
         Self::AgentTimeoutMs,
         Self::AgentStartTimeoutMs,
         Self::AgentIdleTimeoutMs,
@@ -94,7 +104,12 @@ impl Key {
             Self::Host => "host",
             Self::Port => "port",
             Self::AuthToken => "authToken",
+            Self::AuthTokenFile => "authTokenFile",
+            Self::TlsCa => "tlsCa",
             Self::Insecure => "insecure",
+            Self::Workers => "workers",
+            Self::WorkerLostMs => "workerLostMs",
+            Self::ProofLocus => "proofLocus",
             Self::AgentTimeoutMs => "agentTimeoutMs",
             Self::AgentStartTimeoutMs => "agentStartTimeoutMs",
             Self::AgentIdleTimeoutMs => "agentIdleTimeoutMs",
@@ -115,15 +130,27 @@ impl Key {
     }
 
     /// Says whether only the project's configuration may carry it. A manifest is written by agents too, when they
-    /// decompose; it must not choose which binary runs, nor open a door that the project has shut.
+    /// decompose; it must not choose which binary runs, nor which files of this machine are shown to a worker, nor open a door that the
+    /// project has shut.
     #[must_use]
     pub fn is_project_only(self) -> bool {
-        matches!(self, Self::Agents | Self::RequireOverrideFlag | Self::DockerAgentSandbox)
+        matches!(
+            self,
+            Self::Agents
+                | Self::RequireOverrideFlag
+                | Self::DockerAgentSandbox
+                | Self::AuthTokenFile
+                | Self::TlsCa
+                | Self::Workers
+        )
     }
 
     /// Says whether `batch config --set` takes it. The others are maps, or not for everyday use.
     #[must_use]
     pub fn is_settable(self) -> bool {
-        !matches!(self, Self::Permissions | Self::Agents | Self::RequireOverrideFlag)
+        !matches!(
+            self,
+            Self::Permissions | Self::Agents | Self::RequireOverrideFlag | Self::Workers
+        )
     }
 }

@@ -2,7 +2,7 @@
 
 use secrecy::SecretString;
 
-use super::{AgentChoice, AgentOverride, Key, Layer, docker};
+use super::{AgentChoice, AgentOverride, Key, Layer, WorkerEntry, docker};
 use crate::name::AgentName;
 use crate::permission::PermissionsLayer;
 use crate::usage::Usd;
@@ -75,7 +75,12 @@ impl Layer {
             Key::AuthToken => {
                 self.auth_token = reader.secret_text(trail, node).map(SecretString::from);
             }
+            Key::AuthTokenFile => self.auth_token_file = text(reader),
+            Key::TlsCa => self.tls_ca = text(reader),
             Key::Insecure => self.insecure = reader.boolean(trail, node),
+            Key::Workers => self.workers = WorkerEntry::read_all(reader, trail, node),
+            Key::WorkerLostMs => self.worker_lost_ms = reader.positive_integer(trail, node),
+            Key::ProofLocus => self.proof_locus = reader.word(trail, node),
             Key::AgentTimeoutMs => self.agent_timeout_ms = reader.positive_integer(trail, node),
             Key::AgentStartTimeoutMs => {
                 self.agent_start_timeout_ms = reader.positive_integer(trail, node);

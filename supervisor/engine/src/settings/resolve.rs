@@ -62,7 +62,14 @@ pub fn resolve(
         host: cascade.nearest(Key::Host, |layer| &layer.host),
         port: cascade.nearest(Key::Port, |layer| &layer.port),
         auth_token: cascade.nearest(Key::AuthToken, |layer| &layer.auth_token),
+        auth_token_file: cascade.nearest(Key::AuthTokenFile, |layer| &layer.auth_token_file),
+        tls_ca: cascade.nearest(Key::TlsCa, |layer| &layer.tls_ca),
         insecure: cascade.nearest(Key::Insecure, |layer| &layer.insecure),
+        workers: cascade.nearest(Key::Workers, |layer| &layer.workers).unwrap_or_default(),
+        worker_lost_ms: cascade.nearest(Key::WorkerLostMs, |layer| &layer.worker_lost_ms),
+        proof_locus: cascade
+            .nearest(Key::ProofLocus, |layer| &layer.proof_locus)
+            .unwrap_or_default(),
         agent_timeout_ms: cascade.nearest(Key::AgentTimeoutMs, |layer| &layer.agent_timeout_ms),
         agent_start_timeout_ms: cascade
             .nearest(Key::AgentStartTimeoutMs, |layer| &layer.agent_start_timeout_ms),

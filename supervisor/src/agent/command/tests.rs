@@ -65,7 +65,7 @@ fn the_home_of_codex_is_what_the_agent_will_see() {
     assert_eq!(home(&[], &[]), None);
     let homeless = Roots { project: "/p".into(), codex_home: None };
     let file = CommandFile::of(&AgentName::new("codex"), StepKind::Apply, &homeless).unwrap();
-    let refusal = file.rendered(Locus::Local).unwrap_err();
+    let refusal = file.rendered().unwrap_err();
     assert!(refusal.to_string().contains("CODEX_HOME"), "{refusal}");
 }
 
@@ -160,20 +160,9 @@ fn each_agent_gets_its_file_with_the_text_of_the_step() {
     for agent in Agent::ALL {
         let name = AgentName::new(agent.id());
         let file = CommandFile::of(&name, StepKind::Verify, &roots).unwrap();
-        let rendered = file.rendered(Locus::Docker).unwrap();
+        let rendered = file.rendered().unwrap();
         assert_eq!(rendered.path(), path(agent.into(), CommandId::Verify, &roots).unwrap());
         assert_eq!(rendered.text(), render(agent.into(), CommandId::Verify));
-    }
-}
-
-// B-O05 B-O06
-#[test]
-fn a_remote_locus_is_refused() {
-    let gemini = AgentName::new("gemini");
-    let file = CommandFile::of(&gemini, StepKind::Apply, &roots(Path::new("/p"))).unwrap();
-    let text = file.rendered(Locus::Remote).unwrap_err().to_string();
-    for part in ["/rct-apply", "'remote'", ".gemini/commands/rct-apply.md", "docker"] {
-        assert!(text.contains(part), "{text}");
     }
 }
 
@@ -181,7 +170,7 @@ fn a_remote_locus_is_refused() {
 #[test]
 fn a_file_that_cannot_be_written_is_named_with_its_command_and_the_reason() {
     let file = CommandFile::of(&AgentName::new("claude"), StepKind::Apply, &roots(Path::new("/p")));
-    let rendered = file.unwrap().rendered(Locus::Local).unwrap();
+    let rendered = file.unwrap().rendered().unwrap();
     let text = rendered.unwritable("the disk is full".to_owned()).to_string();
     for part in ["/rct:apply", "/p/.claude/commands/rct/apply.md", "the disk is full"] {
         assert!(text.contains(part), "{text}");

@@ -38,12 +38,14 @@ fn a_refusal_about_the_command_names_token_place_and_remedy() {
     for word in ["/p/.codex/prompts/rct-apply.md", "/rct-apply", "permission denied"] {
         assert!(unwritten.to_string().contains(word));
     }
-    let remote = Refusal::UnreachableLocus {
-        path: "/p/x.md".to_owned(),
-        token: "/rct-apply".to_owned(),
-        locus: "remote".to_owned(),
-    };
-    for word in ["/p/x.md", "/rct-apply", "'remote'", "local", "docker"] {
+}
+
+// B-O05 B-O06
+#[test]
+fn a_remote_locus_without_a_worker_is_refused() {
+    let why = "the remote locus needs host, port".to_owned();
+    let remote = Refusal::NoWorker { token: "/rct-apply".to_owned(), why };
+    for word in ["/rct-apply", "'remote'", "host, port", "local", "docker"] {
         assert!(remote.to_string().contains(word));
     }
 }
