@@ -1,0 +1,21 @@
+//! Evaluation: do a project's tests notice faults, do its invariants hold, and do its cases pass?
+//!
+//! Deciding is pure and has files of its own; what touches the disk or starts something is at the end of this list. Agents
+//! and commands are reached through two seams ([`call`]), so that everything can be tried without either.
+//!
+//! **Invariant:** nothing here writes to the user's work tree but below `.ratchet/evals/runs`, unless faults are asked for
+//! in place.
+
+pub mod call;
+pub mod invariant;
+pub mod mutation;
+
+pub mod harness;
+
+pub mod git;
+pub mod scratch;
+pub mod shim;
+
+mod hex;
+#[cfg(test)]
+mod testing;
