@@ -6,13 +6,26 @@
 //! **Invariant:** nothing here writes to the user's work tree but below `.ratchet/evals/runs`, unless faults are asked for
 //! in place.
 
+pub mod binding;
 pub mod call;
+pub mod case;
+pub mod contributor;
 pub mod invariant;
+pub mod judge;
+pub mod jury;
 pub mod mutation;
+pub mod record;
+pub mod report;
+pub mod run_id;
+pub mod skip;
 
 pub mod harness;
+pub mod mutate;
 
+pub mod evidence;
 pub mod git;
+pub mod ground;
+pub mod place;
 pub mod scratch;
 pub mod shim;
 

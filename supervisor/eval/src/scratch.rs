@@ -100,7 +100,7 @@ impl Scratch {
         repository: &Repository,
         ignored: Ignored,
     ) -> Result<Origin, ScratchError> {
-        Origin::take(git, repository, ignored, self.folder.join("pristine"))
+        Origin::take(git, repository, ignored, self.room("pristine")?)
     }
 
     /// Makes the copy of one job.
@@ -108,15 +108,16 @@ impl Scratch {
     /// # Errors
     /// The disk's.
     pub fn job<'o>(&self, origin: &'o Origin, number: usize) -> Result<JobCopy<'o>, ScratchError> {
-        JobCopy::new(origin, self.folder.join(format!("job-{number}")))
+        JobCopy::new(origin, self.room(&format!("job-{number}"))?)
     }
 
-    /// Makes a folder for something else, as the copy of a fixture.
+    /// Makes room of this name, also if an invariant before had some.
     ///
     /// # Errors
     /// The disk's.
-    pub fn folder(&self, name: &str) -> Result<PathBuf, ScratchError> {
+    pub fn room(&self, name: &str) -> Result<PathBuf, ScratchError> {
         let folder = self.folder.join(name);
+        copy::remove(&folder).map_err(disk(&folder))?;
         DirBuilder::new().mode(0o700).create(&folder).map_err(disk(&folder))?;
         Ok(folder)
     }

@@ -52,7 +52,6 @@ impl Origin {
         ignored: Ignored,
         tree: PathBuf,
     ) -> Result<Self, ScratchError> {
-        fs::create_dir(&tree).map_err(disk(&tree))?;
         let mut origin = Self {
             git: git.clone(),
             tree,
