@@ -9,6 +9,7 @@
 pub mod binding;
 pub mod call;
 pub mod case;
+pub mod config;
 pub mod contributor;
 pub mod invariant;
 pub mod judge;
@@ -19,15 +20,20 @@ pub mod report;
 pub mod run_id;
 pub mod skip;
 
+pub mod evaluate;
 pub mod harness;
 pub mod mutate;
 
 pub mod evidence;
+pub mod fixture;
 pub mod git;
 pub mod ground;
+mod judging;
+pub mod load;
 pub mod place;
 pub mod scratch;
 pub mod shim;
+mod web;
 
 mod hex;
 #[cfg(test)]

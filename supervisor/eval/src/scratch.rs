@@ -32,6 +32,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::git::{Git, Repository};
 use crate::shim;
 
+pub(crate) use copy::copy_tree;
 pub use origin::{Ignored, Origin};
 pub use site::JobCopy;
 

@@ -66,6 +66,13 @@ impl Spawner {
         }
     }
 
+    /// Stops one command, if it runs.
+    pub(crate) fn stop_one(&self, id: &SpawnId) {
+        for dir in self.running().iter().filter(|dir| dir.id() == id) {
+            ask_to_stop(dir);
+        }
+    }
+
     /// Whether [`Spawner::stop`] was called.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -172,16 +179,50 @@ impl<'a> Bash<'a> {
     }
 }
 
-impl Shell for Bash<'_> {
-    fn run(&self, command: &Command<'_>) -> Result<Ran, CannotRun> {
-        let job = Job {
+impl Bash<'_> {
+    /// Starts something that is not to end by itself, does `meanwhile`, and stops it whatever came of that.
+    pub(crate) fn during<T>(
+        &self,
+        command: &Command<'_>,
+        meanwhile: impl FnOnce(&dyn Fn() -> bool) -> T,
+    ) -> Result<T, CannotRun> {
+        let id = self.spawner.next_id()?;
+        let job = self.job(command);
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let runs = scope.spawn(|| {
+                let ran = self.spawner.run(id.clone(), job);
+                over.store(true, Ordering::SeqCst);
+                ran
+            });
+            let result = meanwhile(&|| over.load(Ordering::SeqCst));
+            // One that has only just been asked for is not in the list yet.
+            while !runs.is_finished() {
+                self.spawner.stop_one(&id);
+                std::thread::park_timeout(std::time::Duration::from_millis(20));
+            }
+            match runs.join() {
+                Ok(_) if self.spawner.is_stopped() => Err(CannotRun::Stopped),
+                Ok(_) => Ok(result),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    fn job(&self, command: &Command<'_>) -> Job {
+        Job {
             argv: ["bash", "-c", command.script].map(OsString::from).to_vec(),
             cwd: command.cwd.to_owned(),
             environment: self.environment.clone(),
             stdin: Stdin::Null,
             limits: command.limits,
-        };
-        self.spawner.run(self.spawner.next_id()?, job)
+        }
+    }
+}
+
+impl Shell for Bash<'_> {
+    fn run(&self, command: &Command<'_>) -> Result<Ran, CannotRun> {
+        self.spawner.run(self.spawner.next_id()?, self.job(command))
     }
 }
 

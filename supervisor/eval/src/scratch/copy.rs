@@ -82,3 +82,47 @@ fn open_up(folder: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Copies a folder with everything in it to a place that must be free. Links are copied as links, and one that leads out of
+/// the folder is refused: what it leads to would not be a copy.
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    copy_into(from, to, from)
+}
+
+fn copy_into(from: &Path, to: &Path, top: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(from)?.is_symlink() && leads_out(from, top)? {
+        let text = format!("the link {} leads out of it", from.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    put(from, to, Means::Copy)?;
+    if fs::symlink_metadata(from)?.is_dir() {
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy_into(&entry.path(), &to.join(entry.file_name()), top)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a link leads out of a folder, by its text: what it leads to need not be there.
+fn leads_out(link: &Path, top: &Path) -> io::Result<bool> {
+    use std::path::Component;
+    let target = fs::read_link(link)?;
+    if target.is_absolute() {
+        return Ok(true);
+    }
+    let above = link.parent().and_then(|folder| folder.strip_prefix(top).ok());
+    let mut depth = above.map_or(0, |folder| folder.components().count());
+    for part in target.components() {
+        match part {
+            Component::ParentDir if depth == 0 => return Ok(true),
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(false)
+}
