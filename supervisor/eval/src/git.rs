@@ -156,7 +156,7 @@ impl Git {
         Ok(repository)
     }
 
-    fn repository(&self, root: &Path) -> Result<Repository, String> {
+    pub(crate) fn repository(&self, root: &Path) -> Result<Repository, String> {
         let no_repository =
             |error: GitError| format!("there is no usable git work tree: {}", told(&error));
         let asked = [

@@ -62,6 +62,11 @@ pub struct Patience {
 /// What is told while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
+    /// What a killed evaluation left in the user's tree was repaired.
+    Repaired {
+        /// What was done.
+        told: String,
+    },
     /// The oracle was run without a fault.
     Baseline {
         /// Whether it passed.

@@ -4,7 +4,7 @@
 //! and commands are reached through two seams ([`call`]), so that everything can be tried without either.
 //!
 //! **Invariant:** nothing here writes to the user's work tree but below `.ratchet/evals/runs`, unless faults are asked for
-//! in place.
+//! in place ([`in_place`]).
 
 pub mod binding;
 pub mod call;
@@ -28,6 +28,7 @@ pub mod evidence;
 pub mod fixture;
 pub mod git;
 pub mod ground;
+pub mod in_place;
 mod judging;
 pub mod load;
 pub mod place;

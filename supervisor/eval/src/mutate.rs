@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use crate::evidence::{Beginning, Evidence, Memory};
 use crate::git::{Repository, told};
 use crate::ground::Ground;
+use crate::harness::Ledger as _;
 use crate::harness::site::Site;
 use crate::harness::{self, Patience, Plan, Progress};
+use crate::in_place::{InPlace, recover};
 use crate::invariant::InvariantOutcome;
 use crate::mutation::Mutation;
 use crate::mutation::attempt::Attempt;
@@ -23,6 +25,8 @@ use crate::scratch::{Ignored, Origin};
 pub struct Options {
     /// How many places are worked in at once, at least 1.
     pub jobs: usize,
+    /// Where faults are planted.
+    pub whereabouts: Whereabouts,
     /// What becomes of ignored files.
     pub ignored: Ignored,
     /// How often the oracle must be green before anything is planted.
@@ -35,6 +39,16 @@ pub struct Options {
     pub in_diff: Option<String>,
     /// Whether attempts that this run has made before are taken over.
     pub resume: bool,
+}
+
+/// Where faults are planted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// In copies.
+    #[default]
+    Copies,
+    /// In the user's own work tree, one after the other.
+    InPlace,
 }
 
 /// One of several shares, from 1.
@@ -59,6 +73,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             jobs: 1,
+            whereabouts: Whereabouts::default(),
             ignored: Ignored::default(),
             baseline_runs: 2,
             patience: Patience::default(),
@@ -118,7 +133,7 @@ pub fn evaluate(
         Ok(Memory::Useless(why)) => Some(why),
         Err(error) => return failed(format!("evidence could not be read: {error}")),
     };
-    let run = Run { ground, run, mutation, options, evidence: &evidence };
+    let run = Run { ground, id: run, mutation, options, evidence: &evidence };
     let (result, outcomes) = match run.go() {
         Ok((outcome, outcomes)) => (Ok(outcome), outcomes),
         Err(message) => (Err(message), None),
@@ -137,7 +152,7 @@ pub fn evaluate(
 
 struct Run<'a> {
     ground: &'a Ground<'a>,
-    run: &'a RunId,
+    id: &'a RunId,
     mutation: &'a Mutation,
     options: &'a Options,
     evidence: &'a Evidence<'a>,
@@ -151,6 +166,9 @@ impl Run<'_> {
     }
 
     fn go(&self) -> Result<(HarnessOutcome, Option<Outcomes>), String> {
+        if let Some(told) = recover(&self.ground.git, self.ground.place.root())? {
+            self.evidence.tell(&Progress::Repaired { told });
+        }
         let repository = match self.ground.git.usable(self.ground.place.root()) {
             Ok(repository) => repository,
             Err(reason) => return Ok((HarnessOutcome::UnusableWorkingTree { reason }, None)),
@@ -163,12 +181,6 @@ impl Run<'_> {
             .origin(&self.ground.git, &repository, self.options.ignored)
             .map_err(|error| told(&error))?;
         let attempts = self.attempts(&made);
-        let places = self.options.jobs.clamp(1, attempts.len().max(1));
-        let mut sites: Vec<Box<dyn Site + '_>> = Vec::new();
-        for number in 0..places {
-            let copy = self.ground.scratch.job(&origin, number).map_err(|error| told(&error))?;
-            sites.push(Box::new(copy));
-        }
         let plan = Plan {
             mutation: self.mutation,
             prefix: &repository.prefix,
@@ -178,9 +190,10 @@ impl Run<'_> {
             attempts,
             made,
         };
-        let bash = self.ground.bash();
-        let result = harness::run(&plan, &bash, self.ground, self.evidence, &mut sites);
-        let (outcome, baseline) = result.map_err(|error| told(&error))?;
+        let (outcome, baseline) = match self.options.whereabouts {
+            Whereabouts::Copies => self.in_copies(&plan, &origin)?,
+            Whereabouts::InPlace => self.in_place(&plan, &repository)?,
+        };
         Ok(match outcome {
             HarnessOutcome::OracleNotGreen { reason } => {
                 (HarnessOutcome::OracleNotGreen { reason: self.hinted(reason, &origin) }, None)
@@ -191,6 +204,48 @@ impl Run<'_> {
             }
             other @ HarnessOutcome::UnusableWorkingTree { .. } => (other, None),
         })
+    }
+
+    fn in_copies(
+        &self,
+        plan: &Plan<'_>,
+        origin: &Origin,
+    ) -> Result<(HarnessOutcome, Baseline), String> {
+        let places = self.options.jobs.clamp(1, plan.attempts.len().max(1));
+        let mut sites: Vec<Box<dyn Site + '_>> = Vec::new();
+        for number in 0..places {
+            let copy = self.ground.scratch.job(origin, number).map_err(|error| told(&error))?;
+            sites.push(Box::new(copy));
+        }
+        self.run(plan, &mut sites)
+    }
+
+    fn in_place(
+        &self,
+        plan: &Plan<'_>,
+        repository: &Repository,
+    ) -> Result<(HarnessOutcome, Baseline), String> {
+        let (git, id) = (&self.ground.git, &self.mutation.id);
+        let held = InPlace::new(git, repository, self.id.as_str(), id);
+        let mut site = held.map_err(|error| told(&error))?;
+        let result = {
+            let mut sites: Vec<Box<dyn Site + '_>> = vec![Box::new(&mut site)];
+            self.run(plan, &mut sites)
+        };
+        let brought_back = site.finish().map_err(|error| told(&error));
+        // A tree that is not as it was is worse than whatever came before.
+        brought_back?;
+        result
+    }
+
+    fn run(
+        &self,
+        plan: &Plan<'_>,
+        sites: &mut [Box<dyn Site + '_>],
+    ) -> Result<(HarnessOutcome, Baseline), String> {
+        let bash = self.ground.bash();
+        let result = harness::run(plan, &bash, self.ground, self.evidence, sites);
+        result.map_err(|error| told(&error))
     }
 
     /// Takes over what an earlier go of this run has made, and keeps how it began.
@@ -208,11 +263,11 @@ impl Run<'_> {
                 if before.commit != beginning.commit {
                     return Err(format!(
                         "run {} was begun on commit {}, and {} is checked out; faults of two commits do not add up",
-                        self.run, before.commit, beginning.commit
+                        self.id, before.commit, beginning.commit
                     ));
                 }
                 if before.test != beginning.test {
-                    return Err(format!("run {} was begun with another test command", self.run));
+                    return Err(format!("run {} was begun with another test command", self.id));
                 }
                 self.evidence.attempts().map_err(disk)?
             }
@@ -262,7 +317,7 @@ impl Run<'_> {
         attempts: Vec<Attempt>,
         baseline: Baseline,
     ) -> Result<Outcomes, String> {
-        let mut outcomes = Outcomes::of(self.mutation, self.run.as_str(), attempts);
+        let mut outcomes = Outcomes::of(self.mutation, self.id.as_str(), attempts);
         outcomes.commit = repository.head.clone();
         outcomes.baseline = baseline;
         outcomes.warnings = origin.warnings().to_vec();

@@ -33,6 +33,7 @@ use crate::git::{Git, Repository};
 use crate::shim;
 
 pub(crate) use copy::copy_tree;
+pub(crate) use diff::first_line;
 pub use origin::{Ignored, Origin};
 pub use site::JobCopy;
 

@@ -119,7 +119,9 @@ fn answers(url: &str) -> Option<bool> {
     let address = address.to_socket_addrs().ok()?.next()?;
     let mut stream = TcpStream::connect_timeout(&address, LOOK).ok()?;
     stream.set_read_timeout(Some(LOOK)).ok()?;
-    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").ok()?;
+    // In one piece: some servers take the first packet for the request.
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
     let mut head = [0; 12];
     stream.read_exact(&mut head).ok()?;
     // `HTTP/1.1 200`

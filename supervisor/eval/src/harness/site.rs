@@ -26,6 +26,9 @@ pub enum SiteError {
     /// A copy.
     #[error("the copy could not be used")]
     Scratch(#[from] ScratchError),
+    /// The user's own tree.
+    #[error("the work tree could not be used")]
+    InPlace(#[source] Box<crate::in_place::InPlaceError>),
     /// Something still differs although it was restored.
     #[error("{path} still differs after it was restored; something writes to it")]
     NotRestored {
@@ -62,4 +65,26 @@ pub trait Site: Send {
     /// # Errors
     /// [`SiteError`].
     fn reset(&mut self) -> Result<(), SiteError>;
+}
+
+impl<S: Site + ?Sized> Site for &mut S {
+    fn project(&self) -> &Path {
+        (**self).project()
+    }
+
+    fn capture(&mut self) -> Result<Capture, SiteError> {
+        (**self).capture()
+    }
+
+    fn settle(&mut self) -> Result<(), SiteError> {
+        (**self).settle()
+    }
+
+    fn adopt(&mut self) -> Result<(), SiteError> {
+        (**self).adopt()
+    }
+
+    fn reset(&mut self) -> Result<(), SiteError> {
+        (**self).reset()
+    }
 }

@@ -66,7 +66,7 @@ fn place(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Finds the first line that a diff changes in the new file; 0 if it changes none.
-pub(super) fn first_line(diff: &[u8]) -> u32 {
+pub(crate) fn first_line(diff: &[u8]) -> u32 {
     let text = String::from_utf8_lossy(diff);
     let mut at = 0;
     let mut inside = false;
