@@ -12,7 +12,7 @@ mod verbs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ratchet_tests::{Call, TestEnv};
+use ratchet_tests::{Call, TestEnv, schema};
 use serde_json::Value;
 
 use crate::empty;
@@ -124,4 +124,28 @@ fn assert_nothing_left(env: &TestEnv) {
     let left: Vec<PathBuf> =
         fs::read_dir(&copies).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Has every verb answer a program, and names the schemas that the answers were held against.
+pub(crate) fn every_answer() -> Vec<String> {
+    let env = shop_with("sh tests/weak.sh", 2, 1);
+    env.write(".ratchet/features/a.feature", "Feature: F\n  Scenario: one\n    Then x\n");
+    commit(&env);
+    let mut seen = Vec::new();
+    let mut ask = |line: &str| {
+        let call = env.ratchet(line.split(' ')).args(["--json"]);
+        let finished = call.var("RATCHET_EVAL_AGENT_CMD", seeder()).ok();
+        seen.extend(schema::name_for(finished.arguments()).map(str::to_owned));
+        finished.json()
+    };
+    ask("eval set");
+    let run = ask("eval run");
+    let id = run["runId"].as_str().expect("a run has an id");
+    ask(&format!("eval record --run {id} --case features/a#one --verdict pass"));
+    ask(&format!("eval baseline {id} --force"));
+    ask("eval report");
+    let mutated = ask("eval mutate");
+    let id = mutated["runId"].as_str().expect("a run has an id");
+    ask(&format!("eval replay {id} 1"));
+    seen
 }
