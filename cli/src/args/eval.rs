@@ -1,7 +1,5 @@
 //! `ratchet eval …` as types.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::Output;
@@ -230,9 +228,6 @@ pub(crate) struct Replay {
     /// The invariant, if several have an attempt of that number
     #[arg(long, value_name = "ID")]
     pub(crate) invariant: Option<String>,
-    /// Write the fault into a file, too, to be applied with `git apply`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save: Option<PathBuf>,
     /// What becomes of files that git ignores and the tests may need
     #[arg(long, value_enum, default_value_t = IgnoredFiles::Copy)]
     pub(crate) ignored: IgnoredFiles,

@@ -11,7 +11,6 @@ use serde::Serialize;
 use super::{Stopping, ignored, parsed, refusal, shim};
 use crate::args::eval::Replay;
 use crate::commands::{Ended, open_configured};
-use crate::diagnostic::Failure;
 use crate::exit::Exit;
 use crate::render::eval::mutants;
 use crate::ui::Ui;
@@ -49,13 +48,6 @@ pub(super) fn run(args: &Replay, ui: Ui) -> Ended {
     }
     let Replayed { invariant, index, verdict, before, diff, said } =
         replayed.map_err(|error| refusal::replay(&error))?;
-    if let Some(file) = &args.save {
-        std::fs::write(file, &diff).map_err(|error| {
-            Failure::new(format!("cannot write {}", file.display()))
-                .because(error.to_string())
-                .code("file-error")
-        })?;
-    }
     let document = ReplayedMutant {
         run_id: run,
         invariant,
