@@ -4,6 +4,7 @@
 mod bad_agents;
 mod bad_oracles;
 mod bad_trees;
+mod in_place;
 mod killed;
 mod known_answers;
 mod runs;
@@ -106,7 +107,8 @@ fn tree(env: &TestEnv) -> Vec<String> {
             } else {
                 let object = name.starts_with(".git/objects/");
                 let time = if object { 0 } else { metadata.mtime_nsec() };
-                let bytes = fs::read(&path).expect("a file can be read");
+                let link = fs::read_link(&path).map(|to| to.into_os_string().into_encoded_bytes());
+                let bytes = link.or_else(|_| fs::read(&path)).expect("a file can be read");
                 format!("{time} {}", String::from_utf8_lossy(&bytes))
             };
             found.push(format!("{name} {:o} {content}", metadata.mode()));

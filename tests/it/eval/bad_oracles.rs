@@ -60,8 +60,10 @@ fn tests_that_take_all_memory_are_stopped_at_their_limit() {
 
 #[test]
 fn what_tests_leave_running_is_ended_before_the_next_attempt() {
-    let env =
-        shop_with("(while sleep 0.1; do echo x >> src/price.sh; done) & sh tests/strong.sh", 2, 2);
+    let env = shop_with("sh tests/linger.sh", 2, 2);
+    let linger = "(while sleep 0.1; do echo x >> src/price.sh; done) & sh tests/strong.sh";
+    env.write("tests/linger.sh", linger);
+    super::commit(&env);
     let agent = format!(
         "{}; echo \"# f $n\" >> src/price.sh; echo \"f$n() {{ :; }}\" >> src/price.sh",
         super::NUMBER
@@ -79,12 +81,28 @@ fn what_tests_write_is_not_in_the_next_fault() {
     assert_eq!(verdicts(&result), ["no-change", "no-change"]);
 }
 
-/// A build that, like `make`, compares times, and a test of what was built: a stale build would pass over every fault.
-const BUILD: &str = "mkdir -p build; if [ ! -e build/price.sh ] || [ src/price.sh -nt build/price.sh ]; then cp src/price.sh build/price.sh; echo x >> $HOME/builds; fi; sed 's|src/price.sh|build/price.sh|' tests/weak.sh | sh && sed 's|src/price.sh|build/price.sh|; s|tests/weak.sh|src/price.sh|' tests/strong.sh | sed 's|src/price.sh|build/price.sh|' | sh";
+/// A build that, like `make`, compares times, and tests of what was built: a stale build would pass over every fault.
+const BUILD: &str = "set -eu
+mkdir -p build
+if [ ! -e build/price.sh ] || [ src/price.sh -nt build/price.sh ]; then
+    cp src/price.sh build/price.sh
+    echo x >> $HOME/builds
+fi
+sed 's|src/price.sh|build/price.sh|' tests/weak.sh > build/weak.sh
+sed 's|tests/weak.sh|build/weak.sh|' tests/strong.sh > build/strong.sh
+sh build/strong.sh
+";
+
+fn with_a_build(budget: u32) -> ratchet_tests::TestEnv {
+    let env = shop_with("sh tests/build.sh", budget, budget);
+    env.write("tests/build.sh", BUILD);
+    super::commit(&env);
+    env
+}
 
 #[test]
 fn a_build_of_one_fault_is_not_there_for_the_next_and_the_clean_one_is_made_once() {
-    let env = shop_with(BUILD, 5, 5);
+    let env = with_a_build(5);
     let result = outcome(&env, &super::seeder(), &[]);
     assert_eq!(verdicts(&result), ["killed"; 5], "{result:#}");
     let builds = std::fs::read_to_string(env.base().join("home/builds")).expect("it was built");
@@ -94,7 +112,7 @@ fn a_build_of_one_fault_is_not_there_for_the_next_and_the_clean_one_is_made_once
 
 #[test]
 fn a_build_that_the_user_has_is_used_and_never_written_to() {
-    let env = shop_with(BUILD, 1, 1);
+    let env = with_a_build(1);
     env.write("build/price.sh", env.read("src/price.sh"));
     let before = super::tree(&env);
     let result = outcome(&env, &super::seeder(), &[]);

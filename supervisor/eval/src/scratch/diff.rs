@@ -50,12 +50,35 @@ pub(super) fn between(
     ];
     let output = git.output(room, &arguments, &ceiling, b"")?;
     match output.status.code() {
-        Some(0 | 1) => Ok(output.stdout),
+        Some(0 | 1) => Ok(with_both_sides(&output.stdout)),
         _ => Err(ScratchError::Git(crate::git::GitError::Failed {
             what: "diff".to_owned(),
             said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
         })),
     }
+}
+
+/// Names both sides of every file: of one that is new or gone, git names the one that is there twice.
+fn with_both_sides(diff: &[u8]) -> Vec<u8> {
+    const HEAD: &[u8] = b"diff --git ";
+    let mut out = Vec::with_capacity(diff.len());
+    for line in diff.split_inclusive(|byte| *byte == b'\n') {
+        let names = line.strip_prefix(HEAD).map(<[u8]>::trim_ascii_end);
+        let halved = names.map(|names| (names, names.len() / 2));
+        match halved {
+            // Both names are equally long, with a blank between them; a name in quotes is left as it is.
+            Some((names, middle)) if names.get(middle) == Some(&b' ') && names[0] != b'"' => {
+                let mut names = names.to_vec();
+                names[0] = b'a';
+                names[middle + 1] = b'b';
+                out.extend_from_slice(HEAD);
+                out.extend_from_slice(&names);
+                out.push(b'\n');
+            }
+            _ => out.extend_from_slice(line),
+        }
+    }
+    out
 }
 
 fn place(from: &Path, to: &Path) -> io::Result<()> {
@@ -88,6 +111,15 @@ pub(crate) fn first_line(diff: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_sides_of_a_new_file_are_named() {
+        let diff = b"diff --git b/src/x b/src/x\nnew file mode 100644\n+diff --git b/y b/y\n";
+        let expected = b"diff --git a/src/x b/src/x\nnew file mode 100644\n+diff --git b/y b/y\n";
+        assert_eq!(with_both_sides(diff), expected);
+        assert_eq!(with_both_sides(b"diff --git a/x a/x\n"), b"diff --git a/x b/x\n");
+        assert_eq!(with_both_sides(b"diff --git a/x b/x\n"), b"diff --git a/x b/x\n");
+    }
 
     #[test]
     fn the_first_changed_line_is_found_behind_its_context() {

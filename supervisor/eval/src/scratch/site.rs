@@ -122,7 +122,7 @@ impl<'o> JobCopy<'o> {
     }
 
     fn owner_of_known(&self, path: &Path) -> Owner {
-        if path.starts_with(".git") {
+        if is_gits(path) {
             Owner::Git
         } else if self.origin.tracked.contains(path) {
             Owner::Project
@@ -150,7 +150,7 @@ impl<'o> JobCopy<'o> {
             self.known.get(*path).is_some_and(|known| known.stamp.kind != Kind::Folder)
         });
         for path in present.map(|(path, _)| path).chain(missing) {
-            if self.known.contains_key(path) || path.starts_with(".git") {
+            if self.known.contains_key(path) || is_gits(path) {
                 owners.insert(path.clone(), self.owner_of_known(path));
             } else {
                 unknown.push(path.as_path());
@@ -309,7 +309,7 @@ impl<'o> JobCopy<'o> {
             let Ok(now) = Stamp::look(&here) else { continue };
             // What was restored in the meantime keeps its time.
             let is_fault = self.known.get(path).is_none_or(|known| known.stamp != now);
-            if stamp.kind == Kind::File && is_fault && !path.starts_with(".git") {
+            if stamp.kind == Kind::File && is_fault && !is_gits(path) {
                 let file = File::options().read(true).open(&here).map_err(disk(&here))?;
                 file.set_times(FileTimes::new().set_modified(time)).map_err(disk(&here))?;
             }
@@ -355,6 +355,11 @@ impl<'o> JobCopy<'o> {
         }
         Ok(())
     }
+}
+
+/// Whether a path is a repository's: the copy's own, or one that an attempt has made inside of it.
+fn is_gits(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git")
 }
 
 /// Reads a file, or where a link leads.
