@@ -203,7 +203,7 @@ fn work(shared: &Shared<'_>, site: &mut dyn Site) {
         match made {
             Ok(attempt) => {
                 let (verdict, done) = (attempt.verdict.word(), state.made.len() + 1);
-                let all = done + state.waiting.len();
+                let all = shared.plan.made.len() + shared.plan.attempts.len();
                 state.made.push(attempt);
                 drop(state);
                 shared.ledger.tell(&Progress::Attempt { index, verdict, done, all });

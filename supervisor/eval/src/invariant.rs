@@ -351,14 +351,11 @@ pub(crate) fn whole(number: f64) -> Option<u32> {
 #[must_use]
 pub fn warnings(invariants: &[Invariant]) -> Vec<String> {
     let odd = invariants.iter().filter_map(|invariant| match &invariant.check {
-        Check::Mutation(mutation) if mutation.budget < mutation.threshold => Some(format!(
-            "invariant '{}' can never pass: its budget ({}) is below its threshold ({})",
-            invariant.id, mutation.budget, mutation.threshold
-        )),
+        Check::Mutation(mutation) => mutation.warning(),
         Check::Deterministic { pass, .. } => ratchet_engine::proof::classify(pass)
             .err()
             .map(|error| format!("invariant '{}' can never pass: {error}", invariant.id)),
-        Check::Mutation(_) | Check::Monotonic { .. } | Check::Snapshot { .. } => None,
+        Check::Monotonic { .. } | Check::Snapshot { .. } => None,
     });
     odd.collect()
 }

@@ -25,6 +25,17 @@ pub struct Mutation {
 }
 
 impl Mutation {
+    /// Says why it can never pass, if it cannot.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        (self.budget < self.threshold).then(|| {
+            format!(
+                "invariant '{}' can never pass: its budget ({}) is below its threshold ({})",
+                self.id, self.budget, self.threshold
+            )
+        })
+    }
+
     /// Identifies the definition: a remembered outcome counts only for the definition it was found for.
     #[must_use]
     pub fn digest(&self) -> String {

@@ -77,12 +77,15 @@ impl Scratch {
     pub fn new(root: &Path, name: &str) -> Result<Self, ScratchError> {
         DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(disk(root))?;
         sweep(root);
-        let folder = root.join(format!("{name}.{}", std::process::id()));
-        DirBuilder::new().mode(0o700).create(&folder).map_err(disk(&folder))?;
-        let path = folder.join(LOCK);
+        let name = format!("{name}.{}", std::process::id());
+        // It gets its name when it is locked: whoever sweeps meanwhile knows it by its maker.
+        let (unlocked, folder) = (root.join(format!(".{name}")), root.join(name));
+        DirBuilder::new().mode(0o700).create(&unlocked).map_err(disk(&unlocked))?;
+        let path = unlocked.join(LOCK);
         let lock = File::create(&path).map_err(disk(&path))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|error| ScratchError::Disk { path, source: error.into() })?;
+        fs::rename(&unlocked, &folder).map_err(disk(&folder))?;
         Ok(Self { folder, _lock: lock })
     }
 
@@ -139,12 +142,15 @@ const SPAWNS: &str = "spawns";
 pub fn sweep(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for folder in entries.flatten().map(|entry| entry.path()) {
+        let is_being_made =
+            folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if is_being_made && maker_lives(&folder) {
+            continue;
+        }
+        // Held until the room is gone, so that nobody else sweeps it.
         let owner = File::open(folder.join(LOCK));
-        let held = owner
-            .as_ref()
-            .is_ok_and(|lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_err());
-        // One without a lock is about to get it, unless its maker is gone as well.
-        if held || (owner.is_err() && maker_lives(&folder)) {
+        let is_held = |lock: &File| flock(lock, FlockOperation::NonBlockingLockExclusive).is_err();
+        if owner.as_ref().is_ok_and(is_held) {
             continue;
         }
         for spawn in shim::spawns_in(&folder.join(SPAWNS)) {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{Stopping, consent, exit, options, parsed, place, refusal, shim};
 use crate::args::eval::Mutate;
-use crate::commands::{Ended, open_configured};
+use crate::commands::{Ended, open_configured, warn};
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
 use crate::render::eval::mutants;
@@ -43,6 +43,7 @@ pub(crate) struct MutationResult {
 pub(super) fn run(args: &Mutate, ui: Ui) -> Ended {
     let project = open_configured(ui)?;
     let mutations = mutations(args, &place(&project))?;
+    warn(mutations.iter().filter_map(Mutation::warning), ui);
     let staff = Evaluators::new(&project, consent(&args.evaluating))
         .map_err(|error| refusal::evaluation(&error))?;
     let run = match &args.resume {

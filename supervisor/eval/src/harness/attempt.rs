@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::site::{Capture, Site};
-use super::{HarnessError, Shared, agent_failed, oracle_failed};
+use super::{HarnessError, Plan, Shared, agent_failed, oracle_failed};
 use crate::call::{CannotRun, Command, EXCERPT, Ended, Errand, Ran};
 use crate::mutation::attempt::{Attempt, Verdict};
 use crate::mutation::instructions;
@@ -64,7 +64,7 @@ fn plant_and_judge(
     index: u32,
 ) -> Result<Made, HarnessError> {
     let mutation = shared.plan.mutation;
-    let prompt = instructions::seed(mutation, index, &tried(shared));
+    let prompt = instructions::seed(mutation, index, &tried(shared), &wanted(shared.plan));
     let limits = shared.plan.limits.agent();
     let errand = Errand { change: &mutation.id, prompt: &prompt, cwd: site.project(), limits };
     let asked = shared.agents.ask(&errand).map_err(agent_failed)?;
@@ -145,6 +145,13 @@ fn tried(shared: &Shared<'_>) -> Vec<String> {
     let mutants = state.made.iter().filter(|attempt| attempt.verdict.is_mutant());
     let files: BTreeSet<String> = mutants.flat_map(|attempt| attempt.files.clone()).collect();
     files.into_iter().collect()
+}
+
+/// The files that a fault must be in, as an agent in the project sees them, those that are none of code's left out.
+fn wanted(plan: &Plan<'_>) -> Vec<String> {
+    let files = plan.only.iter().flatten().filter_map(|path| path.strip_prefix(plan.prefix));
+    let code = files.filter(|path| !scope::is_test(path) && !scope::is_configuration(path));
+    code.map(str::to_owned).collect()
 }
 
 fn notes(asked: &Ran, capture: &Capture) -> Vec<String> {

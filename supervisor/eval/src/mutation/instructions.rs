@@ -1,13 +1,17 @@
 //! The text an agent gets that is to plant a fault. The same for every attempt but for what was tried before, so that two
-//! attempts do not plant the same.
+//! attempts do not plant the same, and for the files that a fault must be in.
 
 use std::fmt::Write as _;
 
 use super::Mutation;
 
-/// Writes the instructions. `tried` are files in which faults were planted before.
+/// How many files are named at most.
+const MOST_NAMED: usize = 100;
+
+/// Writes the instructions. `tried` are files in which faults were planted before; `only`, if not empty, those that a fault
+/// must be in.
 #[must_use]
-pub fn seed(mutation: &Mutation, attempt: u32, tried: &[String]) -> String {
+pub fn seed(mutation: &Mutation, attempt: u32, tried: &[String], only: &[String]) -> String {
     let mut text = format!(
         "You are a mutation seeder. Plant exactly one small, discrete fault in the existing production code of the \
 project in the current directory: of the kind that a real regression would have, such as a flipped comparison, an \
@@ -29,13 +33,23 @@ This is attempt {} of {}.
         attempt + 1,
         mutation.budget
     );
-    if !tried.is_empty() {
-        text.push_str("Earlier attempts planted a fault in these files; choose another place:\n");
-        for file in tried {
-            writeln!(text, "- {file}").expect("a string takes every text");
-        }
-    }
+    list(&mut text, "The fault must be in one of these files:", only);
+    list(
+        &mut text,
+        "Earlier attempts planted a fault in these files; choose another place:",
+        tried,
+    );
     text
+}
+
+fn list(text: &mut String, title: &str, files: &[String]) {
+    if files.is_empty() {
+        return;
+    }
+    writeln!(text, "{title}").expect("a string takes every text");
+    for file in files.iter().take(MOST_NAMED) {
+        writeln!(text, "- {file}").expect("a string takes every text");
+    }
 }
 
 #[cfg(test)]
@@ -45,7 +59,7 @@ mod tests {
     #[test]
     fn the_instructions_say_what_a_seeder_may_do_and_who_runs_the_tests() {
         let mutation = Mutation { id: "m".into(), test: "make t".into(), budget: 4, threshold: 1 };
-        let text = seed(&mutation, 1, &["src/a.py".into()]);
+        let text = seed(&mutation, 1, &["src/a.py".into()], &["src/b.py".into()]);
         for part in [
             "mutation seeder",
             "exactly one small, discrete fault",
@@ -54,10 +68,12 @@ mod tests {
             "Do not run the tests",
             "make t",
             "attempt 2 of 4",
-            "- src/a.py",
+            "choose another place:\n- src/a.py\n",
+            "must be in one of these files:\n- src/b.py\n",
         ] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
-        assert!(!seed(&mutation, 0, &[]).contains("Earlier"));
+        let first = seed(&mutation, 0, &[], &[]);
+        assert!(!first.contains("Earlier") && !first.contains("must be in"));
     }
 }

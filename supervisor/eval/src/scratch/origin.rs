@@ -175,6 +175,13 @@ impl Origin {
         let mut alternates = objects.as_os_str().as_bytes().to_vec();
         alternates.push(b'\n');
         fs::write(info.join("alternates"), alternates).map_err(disk(&info))?;
+        // What the user has git ignore in this repository alone.
+        let excludes = repository.common_dir.join("info/exclude");
+        if excludes.is_file() {
+            let to = dot_git.join("info");
+            fs::create_dir_all(&to).map_err(disk(&to))?;
+            fs::copy(&excludes, to.join("exclude")).map_err(disk(&excludes))?;
+        }
         let references: BTreeMap<String, String> = self.git.references(&repository.top)?;
         let mut packed = String::from("# pack-refs with: sorted \n");
         for (name, object) in &references {

@@ -144,6 +144,17 @@ fn changes_of_ignored_files_are_no_fault_and_are_undone() {
 }
 
 #[test]
+fn what_the_user_ignores_in_this_repository_alone_is_ignored_in_a_copy() {
+    let bench = Bench::new();
+    bench.project.write(".git/info/exclude", ".idea/\n");
+    let capture = bench.after(|tree| write(tree, ".idea/workspace.xml", "x"));
+    assert_eq!(
+        (capture.changes.len(), capture.ignored),
+        (0, vec![".idea/workspace.xml".to_owned()])
+    );
+}
+
+#[test]
 fn a_write_that_is_made_to_look_old_is_seen() {
     let capture = Bench::new().after(|tree| {
         let file = tree.join("src/b.py");
