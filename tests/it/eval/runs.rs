@@ -297,6 +297,19 @@ fn commands_and_snapshots_are_judged_in_the_projects_root() {
     assert_eq!(snapshot("golden.txt", "echo one; exit 1").0, "unevaluable");
 }
 
+// E-C04
+#[test]
+fn a_check_that_cannot_run_decides_nothing() {
+    let env = shop();
+    invariants(&env, "  - {id: i, kind: deterministic, active: true, check: {run: 'true'}}\n");
+    let bin = env.base().join("bin");
+    let document = eval(&env, &["--only", "invariants"]).var("PATH", bin).json();
+    let outcome = &document["invariants"][0];
+    assert_eq!(outcome["status"], "unevaluable", "{document:#}");
+    let evidence = outcome["evidence"].as_str().expect("there is evidence");
+    assert!(evidence.contains("could not run") && evidence.contains("bash"), "{evidence}");
+}
+
 // E-C05 E-C06 E-C07 E-C08
 #[test]
 fn a_number_must_not_fall_below_that_of_the_baseline() {
