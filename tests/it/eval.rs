@@ -146,6 +146,7 @@ pub(crate) fn every_answer() -> Vec<String> {
     ask(&format!("eval record --run {id} --case features/a#one --verdict pass"));
     ask(&format!("eval baseline {id} --force"));
     ask("eval report");
+    commit(&env);
     let mutated = ask("eval mutate");
     let id = mutated["runId"].as_str().expect("a run has an id");
     ask(&format!("eval replay {id} 1"));

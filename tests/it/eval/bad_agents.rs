@@ -151,17 +151,21 @@ fn the_same_fault_in_other_words_is_a_duplicate() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_decides_nothing() {
-    let env = shop_with("sh tests/strong.sh", 1, 1);
-    env.write(".ratchet/config.yaml", "batch:\n  agent: codex\n");
-    super::commit(&env);
-    let document = env.ratchet(["eval", "mutate"]).json();
-    let outcome = &document["results"][0]["outcome"];
-    assert_eq!(outcome["status"], "unevaluable");
-    let evidence = outcome["evidence"].as_str().expect("there is evidence");
-    assert!(evidence.contains("could not run") && evidence.contains("codex"), "{evidence}");
-    assert!(document.get("agentOverride").is_none());
-    assert_nothing_left(&env);
+fn an_agent_that_is_not_there_or_not_known_decides_nothing() {
+    for agent in ["codex", "nobody"] {
+        let env = shop_with("sh tests/strong.sh", 1, 1);
+        env.write(".ratchet/config.yaml", format!("batch:\n  agent: {agent}\n"));
+        super::commit(&env);
+        let before = tree(&env);
+        let document = env.ratchet(["eval", "mutate"]).json();
+        let outcome = &document["results"][0]["outcome"];
+        assert_eq!(outcome["status"], "unevaluable");
+        let evidence = outcome["evidence"].as_str().expect("there is evidence");
+        assert!(evidence.contains("could not run") && evidence.contains(agent), "{evidence}");
+        assert!(document.get("agentOverride").is_none());
+        assert_eq!(tree(&env), before);
+        assert_nothing_left(&env);
+    }
 }
 
 #[test]

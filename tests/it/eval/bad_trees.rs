@@ -147,3 +147,14 @@ fn empty_folders_links_and_hidden_states_of_the_users_stay() {
     assert_eq!(verdicts(&outcome(&env, &seeder(), &[])), ["killed"]);
     assert_eq!(tree(&env), before);
 }
+
+#[test]
+fn evidence_that_cannot_be_kept_is_never_a_pass() {
+    let env = shop();
+    // In the place of the folder for runs there is a file: as good as a full disk.
+    env.write(".ratchet/evals/runs", "");
+    let result = outcome(&env, &seeder(), &[]);
+    assert_eq!(result["outcome"]["status"], "unevaluable");
+    let evidence = result["outcome"]["evidence"].as_str().expect("there is evidence");
+    assert!(evidence.contains("evidence could not be"), "{evidence}");
+}

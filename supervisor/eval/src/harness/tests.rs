@@ -48,7 +48,11 @@ impl Agents for Script {
 }
 
 impl Ledger for Script {
-    fn keep(&self, attempt: &mut Attempt, _: &[u8], _: Option<&Ran>) -> io::Result<()> {
+    fn keep(&self, attempt: &mut Attempt, diff: &[u8], _: Option<&Ran>) -> io::Result<()> {
+        note(&self.log, "keep");
+        if diff == b"too much" {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         attempt.diff_path = Some("kept".into());
         Ok(())
     }
@@ -145,8 +149,8 @@ fn count(run: &Run, what: &str) -> usize {
 fn two_attempts_go_through_their_steps_in_the_order_of_the_seed() {
     let run = run_with(2, &[Ok(0)], &[Ok(0)], vec![fault("a"), fault("b")]);
     let expected = [
-        "test /p", "revert", "spawn m", "diff", "test /p", "revert", "spawn m", "diff", "test /p",
-        "revert",
+        "test /p", "revert", "spawn m", "diff", "test /p", "revert", "keep", "spawn m", "diff",
+        "test /p", "revert", "keep",
     ];
     assert_eq!(run.log, expected);
     assert_eq!(attempts(&run), [(0, "survived"), (1, "survived")]);
@@ -253,4 +257,12 @@ fn the_default_time_of_an_oracle_follows_its_baseline() {
     assert_eq!(patience.oracle_ms_after(10_000), 50_000);
     let asked = Patience { oracle_ms: Some(7), ..patience };
     assert_eq!(asked.oracle_ms_after(10_000), 7);
+}
+
+#[test]
+fn a_full_disk_ends_it_when_the_fault_is_gone() {
+    let run = run_with(2, &[Ok(0)], &[Ok(0)], vec![fault("too much"), fault("b")]);
+    assert!(matches!(run.outcome, Err(HarnessError::Evidence(_))), "{:?}", run.outcome);
+    assert_eq!(run.log[run.log.len() - 2..], ["revert", "keep"]);
+    assert_eq!(count(&run, "spawn"), 1);
 }

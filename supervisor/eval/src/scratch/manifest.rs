@@ -1,6 +1,5 @@
 //! What is in a tree, by the stamps that the kernel keeps: enough to notice every write, without reading a byte.
 
-use std::collections::BTreeMap;
 use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -27,9 +26,6 @@ pub(super) enum Kind {
     /// A pipe, a socket, a device.
     Other,
 }
-
-/// Paths from the top of a tree to their stamps. Folders come before what is in them.
-pub(super) type Stamps = BTreeMap<PathBuf, Stamp>;
 
 impl Stamp {
     pub(super) fn of(metadata: &Metadata) -> Self {
@@ -84,9 +80,9 @@ impl Stamp {
     }
 }
 
-/// Looks at everything in a tree. Folders that may not be read are opened first: they are ours.
-pub(super) fn stamps(top: &Path) -> io::Result<Stamps> {
-    let mut found = Stamps::new();
+/// Looks at everything in a tree, a folder before what is in it. Folders that may not be read are opened first: they are
+/// ours.
+pub(super) fn walk(top: &Path, mut each: impl FnMut(PathBuf, Stamp)) -> io::Result<()> {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         for entry in read(&top.join(&folder))? {
@@ -101,10 +97,10 @@ pub(super) fn stamps(top: &Path) -> io::Result<Stamps> {
             if stamp.kind == Kind::Folder {
                 folders.push(path.clone());
             }
-            found.insert(path, stamp);
+            each(path, stamp);
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn read(folder: &Path) -> io::Result<fs::ReadDir> {

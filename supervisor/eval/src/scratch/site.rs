@@ -1,13 +1,14 @@
 //! The copy that one job works in: what differs, undoing it, and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
 use std::fs::{self, File, FileTimes, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::copy::{Means, put, remove};
-use super::manifest::{Kind, Stamp, Stamps, stamps};
+use super::manifest::{Kind, Stamp, walk};
 use super::origin::Ignored;
 use super::{Origin, ScratchError, diff, disk};
 use crate::harness::site::{Capture, Site, SiteError};
@@ -21,8 +22,10 @@ pub struct JobCopy<'o> {
     warm: PathBuf,
     room: PathBuf,
     project: PathBuf,
-    /// What must be in the tree, and how it is stamped there.
-    known: BTreeMap<PathBuf, Known>,
+    /// What must be in the tree, and how it is stamped there; by the bytes of its path, for there are many.
+    known: HashMap<OsString, Known>,
+    /// The number of the look at the tree that is under way, or was the last.
+    round: u32,
     /// The time of the last fault that was planted here.
     last_fault: SystemTime,
     /// What differed when it was looked at last, while nothing runs here.
@@ -33,6 +36,8 @@ pub struct JobCopy<'o> {
 struct Known {
     stamp: Stamp,
     from: From,
+    /// In which round it was there.
+    seen: u32,
 }
 
 /// Where a file is restored from.
@@ -74,11 +79,14 @@ impl<'o> JobCopy<'o> {
             tree,
             warm,
             room: folder.join("diff"),
-            known: BTreeMap::new(),
+            known: HashMap::new(),
+            round: 0,
             last_fault: SystemTime::UNIX_EPOCH,
             seen: None,
         };
-        for path in stamps(&origin.tree).map_err(disk(&origin.tree))?.into_keys() {
+        let mut paths = Vec::new();
+        walk(&origin.tree, |path, _| paths.push(path)).map_err(disk(&origin.tree))?;
+        for path in paths {
             copy.put(&path, From::Pristine)?;
         }
         Ok(copy)
@@ -91,17 +99,25 @@ impl<'o> JobCopy<'o> {
         put(&source, &to, self.means(path, from)).map_err(disk(&to))?;
         match Stamp::look(&to) {
             Ok(stamp) => {
-                self.known.insert(path.to_owned(), Known { stamp, from });
+                self.know(path, stamp, from);
             }
             // A socket or a pipe is not copied.
-            Err(_) => drop(self.known.remove(path)),
+            Err(_) => drop(self.known.remove(path.as_os_str())),
         }
         Ok(())
     }
 
+    fn know(&mut self, path: &Path, stamp: Stamp, from: From) {
+        self.known.insert(path.as_os_str().to_owned(), Known { stamp, from, seen: self.round });
+    }
+
+    fn known(&self, path: &Path) -> Option<&Known> {
+        self.known.get(path.as_os_str())
+    }
+
     /// Puts back what is known and not there.
     fn put_missing(&mut self, path: &Path) -> Result<(), ScratchError> {
-        match self.known.get(path).map(|known| known.from) {
+        match self.known(path).map(|known| known.from) {
             Some(from) if self.tree.join(path).symlink_metadata().is_err() => self.put(path, from),
             Some(_) | None => Ok(()),
         }
@@ -131,14 +147,25 @@ impl<'o> JobCopy<'o> {
         }
     }
 
-    fn differences(&self) -> Result<Differences, ScratchError> {
-        let now: Stamps = stamps(&self.tree).map_err(disk(&self.tree))?;
-        let missing = self.known.keys().filter(|path| !now.contains_key(*path)).cloned().collect();
-        let present = now
-            .into_iter()
-            .filter(|(path, stamp)| self.known.get(path).is_none_or(|known| known.stamp != *stamp))
-            .collect();
-        Ok(Differences { present, missing })
+    fn differences(&mut self) -> Result<Differences, ScratchError> {
+        self.round += 1;
+        let (round, known) = (self.round, &mut self.known);
+        let mut differences = Differences::default();
+        let compare = |path: PathBuf, stamp: Stamp| {
+            let known = known.get_mut(path.as_os_str());
+            let same = known.is_some_and(|known| {
+                known.seen = round;
+                known.stamp == stamp
+            });
+            if !same {
+                differences.present.insert(path, stamp);
+            }
+        };
+        walk(&self.tree, compare).map_err(disk(&self.tree))?;
+        let missing = self.known.iter().filter(|(_, known)| known.seen != round);
+        differences.missing = missing.map(|(path, _)| PathBuf::from(path)).collect();
+        differences.missing.sort();
+        Ok(differences)
     }
 
     /// Says whose each path is that differs; a folder is nobody's.
@@ -146,11 +173,12 @@ impl<'o> JobCopy<'o> {
         let mut owners = BTreeMap::new();
         let mut unknown = Vec::new();
         let present = differences.present.iter().filter(|(_, stamp)| stamp.kind != Kind::Folder);
-        let missing = differences.missing.iter().filter(|path| {
-            self.known.get(*path).is_some_and(|known| known.stamp.kind != Kind::Folder)
-        });
+        let missing = differences
+            .missing
+            .iter()
+            .filter(|path| self.known(path).is_some_and(|known| known.stamp.kind != Kind::Folder));
         for path in present.map(|(path, _)| path).chain(missing) {
-            if self.known.contains_key(path) || is_gits(path) {
+            if self.known(path).is_some() || is_gits(path) {
                 owners.insert(path.clone(), self.owner_of_known(path));
             } else {
                 unknown.push(path.as_path());
@@ -179,7 +207,7 @@ impl<'o> JobCopy<'o> {
         // What is too much goes first: it may stand where something is missing. A folder goes before what is in it.
         for (path, stamp) in &differences.present {
             let to = self.tree.join(path);
-            match self.known.get(path) {
+            match self.known(path) {
                 Some(known) if known.stamp.kind == Kind::Folder && stamp.kind == Kind::Folder => {
                     let mode = Permissions::from_mode(known.stamp.mode & 0o7777);
                     fs::set_permissions(&to, mode).map_err(disk(&to))?;
@@ -188,15 +216,10 @@ impl<'o> JobCopy<'o> {
                 Some(_) | None => {}
             }
         }
-        let back: Vec<PathBuf> = self
-            .known
-            .iter()
-            .filter(|(path, _)| {
-                let differs = differences.present.contains_key(*path);
-                (differs || differences.missing.binary_search(path).is_ok()) && wanted(path)
-            })
-            .map(|(path, _)| path.clone())
-            .collect();
+        let differing = differences.present.keys().filter(|path| self.known(path).is_some());
+        let back = differing.chain(&differences.missing).filter(|path| wanted(path));
+        let mut back: Vec<PathBuf> = back.cloned().collect();
+        back.sort();
         for path in back {
             for folder in path.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
                 self.put_missing(folder)?;
@@ -212,7 +235,7 @@ impl<'o> JobCopy<'o> {
             return Ok(());
         }
         for (path, stamp) in &differences.present {
-            let Some(known) = self.known.get(path) else { continue };
+            let Some(known) = self.known(path) else { continue };
             if known.stamp.is_still_shared(stamp)
                 && known.stamp.is_written(stamp)
                 && self.owner_of_known(path) == Owner::Ignored
@@ -226,7 +249,7 @@ impl<'o> JobCopy<'o> {
 
     /// Reads both sides of a file; `None` if it is the same on both.
     fn change(&self, path: &Path) -> Option<Change> {
-        let known = self.known.get(path);
+        let known = self.known(path);
         let old_path = known.map(|known| self.source(path, known.from));
         let new_path = self.tree.join(path);
         let now = Stamp::look(&new_path).ok();
@@ -263,7 +286,7 @@ impl<'o> JobCopy<'o> {
             }
         }
         if !paths.is_empty() {
-            let old = |path: &Path| self.known.get(path).map(|known| self.source(path, known.from));
+            let old = |path: &Path| self.known(path).map(|known| self.source(path, known.from));
             let new = |path: &Path| {
                 let here = self.tree.join(path);
                 here.symlink_metadata().is_ok().then_some(here)
@@ -308,7 +331,7 @@ impl<'o> JobCopy<'o> {
             let here = self.tree.join(path);
             let Ok(now) = Stamp::look(&here) else { continue };
             // What was restored in the meantime keeps its time.
-            let is_fault = self.known.get(path).is_none_or(|known| known.stamp != now);
+            let is_fault = self.known(path).is_none_or(|known| known.stamp != now);
             if stamp.kind == Kind::File && is_fault && !is_gits(path) {
                 let file = File::options().read(true).open(&here).map_err(disk(&here))?;
                 file.set_times(FileTimes::new().set_modified(time)).map_err(disk(&here))?;
@@ -324,7 +347,7 @@ impl<'o> JobCopy<'o> {
         let owners = self.owners(&differences)?;
         let is_ignored = |path: &Path| owners.get(path) == Some(&Owner::Ignored);
         for path in differences.missing.iter().filter(|path| is_ignored(path)) {
-            self.known.remove(path);
+            self.known.remove(path.as_os_str());
         }
         for (path, stamp) in &differences.present {
             if !is_ignored(path) || stamp.kind == Kind::Other {
@@ -338,19 +361,19 @@ impl<'o> JobCopy<'o> {
             remove(&to).map_err(disk(&to))?;
             let here = self.tree.join(path);
             put(&here, &to, Means::Copy).map_err(disk(&to))?;
-            self.known.insert(path.clone(), Known { stamp: *stamp, from: From::Warm });
+            self.know(path, *stamp, From::Warm);
         }
         Ok(())
     }
 
     fn know_folders_above(&mut self, path: &Path) -> Result<(), ScratchError> {
         for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-            if !self.known.contains_key(folder) {
+            if self.known(folder).is_none() {
                 let warm = self.warm.join(folder);
                 fs::create_dir_all(&warm).map_err(disk(&warm))?;
                 let here = self.tree.join(folder);
                 let stamp = Stamp::look(&here).map_err(disk(&here))?;
-                self.known.insert(folder.to_owned(), Known { stamp, from: From::Warm });
+                self.know(folder, stamp, From::Warm);
             }
         }
         Ok(())

@@ -362,6 +362,22 @@ fn a_submodules_files_are_files_like_any_other() {
 }
 
 #[test]
+fn files_that_git_rewrites_on_their_way_are_taken_as_they_lie() {
+    let bench = Bench::new();
+    bench.project.git(&["config", "filter.shout.clean", "tr a-z A-Z"]);
+    bench.project.git(&["config", "filter.shout.smudge", "tr A-Z a-z"]);
+    bench.project.write(".gitattributes", "src/b.py filter=shout\nsrc/a.py text eol=crlf\n");
+    bench.project.write("src/a.py", "a = 1\r\n");
+    bench.project.commit();
+    let capture = bench.after(|tree| {
+        assert_eq!(fs::read_to_string(tree.join("src/b.py")).unwrap(), "b = 1\n");
+        write(tree, "src/a.py", "a = 2\r\n");
+    });
+    assert_eq!(paths(&capture), ["src/a.py"]);
+    assert!(diff(&capture).contains("-a = 1\r\n+a = 2\r\n"));
+}
+
+#[test]
 fn an_agent_in_a_copy_finds_the_history_and_may_commit() {
     let bench = Bench::new();
     bench.after(|tree| {
