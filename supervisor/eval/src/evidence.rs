@@ -14,7 +14,7 @@ use crate::mutation::Mutation;
 use crate::mutation::attempt::Attempt;
 use crate::mutation::outcomes::Outcomes;
 use crate::mutation::stryker;
-use crate::place::{Place, read, write, write_json};
+use crate::place::{Place, read, to_json, write_json, write_quickly};
 use crate::run_id::RunId;
 
 /// The folder of one invariant's evidence in one run.
@@ -112,10 +112,10 @@ impl<'a> Evidence<'a> {
         read_json(&self.folder.join(BEGINNING))
     }
 
-    /// Reads the attempts that were kept, in order.
+    /// Reads the attempts that were kept, in order. One that a power cut has left in pieces was not made.
     ///
     /// # Errors
-    /// The disk's, and `InvalidData`.
+    /// The disk's.
     pub fn attempts(&self) -> io::Result<Vec<Attempt>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(gone) if gone.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -126,11 +126,22 @@ impl<'a> Evidence<'a> {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if name.starts_with("attempt-") && name.ends_with(".json") {
-                attempts.extend(read_json::<Attempt>(&path)?);
+                let bytes = fs::read(&path)?;
+                let found = serde_json::from_slice::<Attempt>(&bytes).ok();
+                attempts.extend(found.filter(|attempt| self.is_whole(attempt)));
             }
         }
         attempts.sort_by_key(|attempt| attempt.index);
         Ok(attempts)
+    }
+
+    fn is_whole(&self, attempt: &Attempt) -> bool {
+        let has = |path: &Option<String>| {
+            path.as_ref().is_none_or(|path| {
+                fs::metadata(self.place.root().join(path)).is_ok_and(|file| file.len() > 0)
+            })
+        };
+        has(&attempt.diff_path) && has(&attempt.log_path)
     }
 
     /// Reads a fault.
@@ -146,6 +157,10 @@ impl<'a> Evidence<'a> {
     /// # Errors
     /// The disk's.
     pub fn finish(&self, mutation: &Mutation, outcome: &InvariantOutcome) -> io::Result<()> {
+        // From here on the outcome stands for them.
+        for entry in fs::read_dir(&self.folder)? {
+            fs::File::open(entry?.path())?.sync_data()?;
+        }
         let stored = Stored { outcome: outcome.clone(), digest: mutation.digest() };
         write_json(&self.folder.join(OUTCOME), &stored)
     }
@@ -183,16 +198,16 @@ impl Ledger for Evidence<'_> {
         let index = attempt.index;
         if !diff.is_empty() {
             let file = self.diff_file(index);
-            write(&file, diff)?;
+            write_quickly(&file, diff)?;
             attempt.diff_path = Some(self.place.relative(&file));
         }
         if let Some(ran) = ran {
             let file = self.folder.join(format!("mutant-{index}.log"));
-            write(&file, &log(ran))?;
+            write_quickly(&file, &log(ran))?;
             attempt.log_path = Some(self.place.relative(&file));
         }
         // Last: an attempt counts as made only when all of it is there.
-        write_json(&self.folder.join(format!("attempt-{index}.json")), attempt)
+        write_quickly(&self.folder.join(format!("attempt-{index}.json")), &to_json(attempt)?)
     }
 
     fn tell(&self, progress: &Progress) {
@@ -270,6 +285,8 @@ mod tests {
         let log = fs::read(folder.path().join(attempt.log_path.as_ref().unwrap())).unwrap();
         assert!(log.starts_with(b"exit code: 0\n\n--- stdout ---\nout\n--- stderr ---\n\xff err"));
         assert_eq!(evidence.attempts().unwrap(), [attempt]);
+        write_quickly(&evidence.diff_file(2), b"").unwrap();
+        assert_eq!(evidence.attempts().unwrap(), [], "a power cut came between");
     }
 
     // E-B08
@@ -280,6 +297,7 @@ mod tests {
         let run = RunId::parse("r").unwrap();
         let evidence = Evidence::new(&place, &run, "m", &|_| {});
         assert!(matches!(evidence.memory(&mutation("t")).unwrap(), Memory::None));
+        fs::create_dir_all(&evidence.folder).unwrap();
         evidence.finish(&mutation("t"), &outcome()).unwrap();
         match evidence.memory(&mutation("t")).unwrap() {
             Memory::Outcome(found) => assert_eq!(*found, outcome()),
@@ -287,7 +305,7 @@ mod tests {
         }
         assert!(matches!(evidence.memory(&mutation("other")).unwrap(), Memory::Useless(_)));
         assert!(matches!(evidence.memory(&mutation("t")).unwrap(), Memory::None), "put aside");
-        write(&evidence.folder.join(OUTCOME), b"{\"status\": \"pass\"").unwrap();
+        write_quickly(&evidence.folder.join(OUTCOME), b"{\"status\": \"pass\"").unwrap();
         assert!(matches!(evidence.memory(&mutation("t")).unwrap(), Memory::Useless(_)));
     }
 }

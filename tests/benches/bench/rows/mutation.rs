@@ -41,12 +41,12 @@ pub(super) fn overhead(world: &World) -> Result<Vec<Line>> {
 
 /// How much faster two copies are than one, with tests that mostly wait.
 pub(super) fn jobs(world: &World) -> Result<Vec<Line>> {
-    let env = repository(world, 50, "sleep 1", 10)?;
+    let env = repository(world, 50, "sleep 0.5", 40)?;
     let (_, one) = mutate(world, &env, "1")?;
     let (_, two) = mutate(world, &env, "2")?;
     let gain = one.as_secs_f64() / two.as_secs_f64();
     Ok(vec![Line {
-        what: "--jobs 2 beside --jobs 1, tests of one second, 10 faults".to_owned(),
+        what: "--jobs 2 beside --jobs 1, tests of half a second, 40 faults".to_owned(),
         ours: format!("{:.2} s", two.as_secs_f64()),
         baseline: format!("{:.2} s", one.as_secs_f64()),
         difference: format!("× {gain:.2}"),
