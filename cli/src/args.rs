@@ -7,6 +7,7 @@ pub(crate) mod batch;
 pub(crate) mod change;
 pub(crate) mod doctor;
 pub(crate) mod duration;
+pub(crate) mod eval;
 mod help;
 pub(crate) mod planning;
 pub(crate) mod setup;
@@ -180,6 +181,10 @@ Examples:
     /// The report is on disk when the command returns 0.
     #[command(after_long_help = change::REPORT_EXAMPLES)]
     Report(change::Report),
+
+    /// Judge cases, evaluate invariants, and see whether the tests notice planted faults
+    #[command(subcommand, after_long_help = eval::EXAMPLES)]
+    Eval(eval::Eval),
 
     /// Work through a batch of changes, phase by phase and step by step
     #[command(subcommand, after_long_help = batch::EXAMPLES)]

@@ -7,6 +7,7 @@ pub(crate) mod batch;
 mod change;
 mod completions;
 mod doctor;
+pub(crate) mod eval;
 mod init;
 mod instructions;
 mod list;
@@ -62,6 +63,7 @@ pub(crate) fn run(command: &Command, ui: Ui) -> Ended {
         Command::Apply(args) => change::apply(args, ui),
         Command::Verify(args) => change::verify(args, ui),
         Command::Report(args) => report::change(args, ui),
+        Command::Eval(verb) => eval::run(verb, ui),
         Command::Batch(args) => batch::run(args, ui),
     }
 }

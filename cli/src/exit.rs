@@ -25,6 +25,8 @@ pub(crate) enum Exit {
     NothingReady,
     /// 13, with `--exit-code`: a proof-of-work failed and keeps its gate shut.
     ProofFailed,
+    /// 14, with `--exit-code`: an evaluation failed.
+    EvalFailed,
     /// Dies by the signal that stopped it, so that the parent sees just that (128 + n in a shell).
     BySignal(Signal),
 }
@@ -95,6 +97,7 @@ impl Exit {
             Self::AwaitingApproval => ExitCode::from(11),
             Self::NothingReady => ExitCode::from(12),
             Self::ProofFailed => ExitCode::from(13),
+            Self::EvalFailed => ExitCode::from(14),
             Self::BySignal(signal) => signal.die(),
         }
     }

@@ -6,6 +6,7 @@ pub(crate) mod bar;
 pub(crate) mod changes;
 pub(crate) mod dashboard;
 pub(crate) mod doctor;
+pub(crate) mod eval;
 pub(crate) mod event;
 pub(crate) mod findings;
 pub(crate) mod instructions;

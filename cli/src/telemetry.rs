@@ -68,6 +68,7 @@ fn role(command: &Command) -> Role {
         | Command::Man(_)
         | Command::Supervisor(Supervisor::Status(_) | Supervisor::Stop(_))
         | Command::Worker(_)
+        | Command::Eval(_)
         | Command::Report(_)
         | Command::Batch(
             Batch::New(_)

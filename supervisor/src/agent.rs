@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use ratchet_engine::journal::Via;
 use ratchet_engine::name::AgentName;
 use ratchet_engine::permission::Permissions;
-use ratchet_engine::settings::AgentOverride;
+use ratchet_engine::settings::{AgentOverride, AgentSpec, Settings};
+use ratchet_engine::transition::StepKind;
 use thiserror::Error;
 
 use self::profile::Profile;
@@ -85,6 +86,14 @@ impl Agent {
     pub fn format(self) -> StreamFormat {
         self.profile().format
     }
+}
+
+/// Gives the agent that settings name for a stage, else the default one.
+#[must_use]
+pub fn chosen(settings: &Settings, stage: StepKind) -> AgentSpec {
+    let named = settings.agent.as_ref().and_then(|choice| choice.of(stage));
+    let default = || AgentSpec { agent: AgentName::new(Agent::Claude.id()), model: None };
+    named.cloned().unwrap_or_else(default)
 }
 
 /// What settings say about one call.

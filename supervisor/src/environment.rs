@@ -122,7 +122,18 @@ impl Environment {
     /// Returns the command that stands in for every agent: `RATCHET_BATCH_AGENT_CMD`, trimmed, unless it is blank.
     #[must_use]
     pub fn agent_command(&self) -> Option<&str> {
-        self.var("RATCHET_BATCH_AGENT_CMD").map(str::trim).filter(|text| !text.is_empty())
+        self.command("RATCHET_BATCH_AGENT_CMD")
+    }
+
+    /// Returns the command that stands in for every agent of an evaluation: `RATCHET_EVAL_AGENT_CMD`, trimmed, unless it is
+    /// blank.
+    #[must_use]
+    pub fn eval_agent_command(&self) -> Option<&str> {
+        self.command("RATCHET_EVAL_AGENT_CMD")
+    }
+
+    fn command(&self, variable: &str) -> Option<&str> {
+        self.var(variable).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// Has this process hide the values of variables whose names say that they are secret, wherever it shows something.

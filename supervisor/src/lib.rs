@@ -8,6 +8,7 @@
 
 pub mod containers;
 pub mod error;
+pub mod evaluation;
 pub mod event;
 pub mod follow;
 pub mod project;

@@ -126,7 +126,7 @@ fn no_test_is_put_off_and_no_work_is_left_as_a_note() {
 }
 
 /// The arrows between crates: folder, and the crates of ours that it may name, itself included.
-const CRATES: [(&str, &[&str]); 13] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("proto/door/", &["ratchet_door", "ratchet_telemetry"]),
     ("proto/telemetry/", &["ratchet_telemetry"]),
     ("proto/", &["ratchet_proto", "ratchet_spawn"]),
@@ -143,6 +143,7 @@ const CRATES: [(&str, &[&str]); 13] = [
             "ratchet_runtime_agent",
         ],
     ),
+    ("supervisor/eval/", &["ratchet_engine", "ratchet_spawn", "ratchet_eval"]),
     (
         "supervisor/src/",
         &[
@@ -151,13 +152,21 @@ const CRATES: [(&str, &[&str]); 13] = [
             "ratchet_engine",
             "ratchet_spawn",
             "ratchet_workspace",
+            "ratchet_eval",
             "ratchet_supervisor",
             "ratchet_telemetry",
         ],
     ),
     (
         "cli/",
-        &["ratchet_engine", "ratchet_spawn", "ratchet_supervisor", "ratchet_telemetry", "ratchet"],
+        &[
+            "ratchet_engine",
+            "ratchet_spawn",
+            "ratchet_eval",
+            "ratchet_supervisor",
+            "ratchet_telemetry",
+            "ratchet",
+        ],
     ),
     ("tests/it/telemetry", &["ratchet_telemetry", "ratchet_tests"]),
     ("tests/it/daemon", &["ratchet_proto", "ratchet_supervisor", "ratchet_tests"]),
@@ -173,6 +182,7 @@ fn crates_import_only_along_the_arrows() {
         "ratchet_engine",
         "ratchet_spawn",
         "ratchet_workspace",
+        "ratchet_eval",
         "ratchet_supervisor",
         "ratchet_runtime_agent",
         "ratchet_telemetry",

@@ -62,6 +62,12 @@ fn every_answer_to_a_program_fits_its_schema() {
     ] {
         asks(line);
     }
+    seen.extend(crate::eval::every_answer());
+    let mut asks = |line: &str| {
+        let finished = env.ratchet(line.split(' ')).args(["--json"]).ok();
+        finished.json();
+        seen.extend(schema::name_for(finished.arguments()).map(str::to_owned));
+    };
     let _supervisor = (!Supervisor::is_asked_for()).then(|| env.start_supervisor());
     asks("supervisor status");
     asks("supervisor stop");

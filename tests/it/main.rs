@@ -16,6 +16,7 @@ mod daemon;
 mod decompose;
 mod docker;
 mod doctor;
+mod eval;
 mod golden;
 mod halts;
 mod house_rules;

@@ -1,5 +1,6 @@
 """The cases that real agents are taken through. Called by tests/real_agents.sh."""
 import argparse
+import json
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from place import AGENTS, Model, Place, until
+from place import AGENTS, FIXTURES, Model, Place, until
 
 FIRST = [("say-hello", "propose"), ("say-hello", "apply"), ("say-hello", "verify"), ("arrive", "proof")]
 SECOND = [("leave", "decompose"), ("say-goodbye", "propose"), ("say-goodbye", "apply"), ("say-goodbye", "verify"),
@@ -146,6 +147,28 @@ def question(place, checks):
     checks.that("the answer reaches the agent", report.get("state") == "advanced", str(report))
 
 
+def mutants(place, checks):
+    """The agent plants five known faults in copies; the weak suite misses exactly two of them."""
+    known = FIXTURES.parent / "mutants" / "project"
+    shutil.copytree(known, place.project, dirs_exist_ok=True)
+    evals = place.project / ".ratchet" / "evals"
+    evals.mkdir(parents=True)
+    (evals / "invariants.yaml").write_text("invariants:\n  - {id: no-bugs, kind: mutation, active: true, "
+                                           "test: sh tests/weak.sh, budget: 5, threshold: 3}\n")
+    (evals / ".gitignore").write_text("runs/\n")
+    place.git(place.project, "add", "--all")
+    place.git(place.project, "commit", "--quiet", "--message", "Known answers")
+    code, out, err = place.ratchet("eval", "mutate", "--jobs", "2", "--json")
+    checks.that("eval mutate ends well", code == 0, err[-1000:])
+    result = json.loads(out)["results"][0]
+    attempts = result["outcomes"]["attempts"] if "outcomes" in result else []
+    verdicts = [attempt["verdict"] for attempt in attempts]
+    expected = ["killed", "survived", "killed", "survived", "killed"]
+    checks.that("exactly the planted survivors survive", verdicts == expected, str(result["outcome"]))
+    checks.that("the user's tree is clean", place.git(place.project, "status", "--porcelain") == "")
+    checks.nothing_runs(place, "after planted faults")
+
+
 CASES = {
     "whole-batch": ("batch.json", whole_batch),
     "live-view": ("batch.json", lambda place, _, checks: live_view(place, checks)),
@@ -156,6 +179,7 @@ CASES = {
     "key-refused": ("key-refused.json", lambda place, _, checks: failing(place, checks, "the key was refused")),
     "limit-reached": ("limit-reached.json", lambda place, _, checks: failing(place, checks, "a usage limit was reached")),
     "no-credit": ("no-credit.json", lambda place, _, checks: failing(place, checks, "credit balance")),
+    "mutants": ("../mutants/model.json", lambda place, _, checks: mutants(place, checks)),
     "no-such-model": ("no-such-model.json", lambda place, _, checks: failing(place, checks, "the model is unknown|model: gemini")),
 }
 

@@ -10,12 +10,12 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or the outcome of a step was recorded, whatever it was
   1    it could not be done; the error says why and what to type next
-  10 to 13 with --exit-code: blocked, awaiting approval, nothing ready, proof-of-work failed
+  10 to 14 with --exit-code: blocked, awaiting approval, nothing ready, proof-of-work failed, evaluation failed
 
 More: ratchet help <command>, and ratchet help topics";
 
 /// The commands of the second group, in order.
-const WORKFLOW: [&str; 5] = ["propose", "apply", "verify", "report", "batch"];
+const WORKFLOW: [&str; 6] = ["propose", "apply", "verify", "report", "eval", "batch"];
 
 /// Builds the command line with its grouped help.
 pub(crate) fn command() -> Command {

@@ -38,7 +38,7 @@ use crate::signals::{Signal, Signals};
 use crate::ui::Ui;
 
 /// A command runs one step at a time, so there is never more than one.
-const LOCAL_CAPACITY: NonZeroUsize = NonZeroUsize::MIN;
+pub(super) const LOCAL_CAPACITY: NonZeroUsize = NonZeroUsize::MIN;
 
 /// How long a person who has signalled twice waits at most for the stop to be on disk, so that nothing goes on unseen.
 const LONGEST_ASKING: Duration = Duration::from_secs(2);

@@ -6,17 +6,33 @@ use crate::runtime::v1 as wire;
 
 impl From<Limits> for wire::Limits {
     fn from(limits: Limits) -> Self {
-        let Limits { start_ms, idle_ms, wall_ms, output_bytes, grace_ms, open_files } = limits;
-        Self { start_ms, idle_ms, wall_ms, output_bytes, grace_ms: Some(grace_ms), open_files }
+        let Limits { start_ms, idle_ms, wall_ms, output_bytes, grace_ms, open_files, memory_bytes } =
+            limits;
+        Self {
+            start_ms,
+            idle_ms,
+            wall_ms,
+            output_bytes,
+            grace_ms: Some(grace_ms),
+            open_files,
+            memory_bytes,
+        }
     }
 }
 
 impl From<wire::Limits> for Limits {
     fn from(limits: wire::Limits) -> Self {
-        let wire::Limits { start_ms, idle_ms, wall_ms, output_bytes, grace_ms, open_files } =
-            limits;
+        let wire::Limits {
+            start_ms,
+            idle_ms,
+            wall_ms,
+            output_bytes,
+            grace_ms,
+            open_files,
+            memory_bytes,
+        } = limits;
         let grace_ms = grace_ms.unwrap_or(DEFAULT_GRACE_MS);
-        Self { start_ms, idle_ms, wall_ms, output_bytes, grace_ms, open_files }
+        Self { start_ms, idle_ms, wall_ms, output_bytes, grace_ms, open_files, memory_bytes }
     }
 }
 
@@ -33,6 +49,7 @@ mod tests {
             output_bytes: Some(4),
             grace_ms: 5,
             open_files: Some(6),
+            memory_bytes: Some(7),
         };
         assert_eq!(Limits::from(wire::Limits::from(limits)), limits);
         assert_eq!(Limits::from(wire::Limits::default()), Limits::default());

@@ -57,6 +57,9 @@ pub struct Limits {
     /// How many files each process of it may have open; as many as the shim may, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
+    /// How much memory of its own each process of it may have, in bytes; as much as the machine gives, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
 }
 
 impl Default for Limits {
@@ -68,6 +71,7 @@ impl Default for Limits {
             output_bytes: None,
             grace_ms: DEFAULT_GRACE_MS,
             open_files: None,
+            memory_bytes: None,
         }
     }
 }

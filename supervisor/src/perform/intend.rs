@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ratchet_engine::decide::{Proving, Step, Work};
 use ratchet_engine::instructions::{self, Wording};
-use ratchet_engine::name::{AgentName, SpawnId};
+use ratchet_engine::name::SpawnId;
 use ratchet_engine::outcome::{ModelSource, Refusal, StepResult, Subject};
 use ratchet_engine::settings::{AgentSpec, Locus, Settings, agent_timeout_ms};
 use ratchet_engine::time::Timestamp;
@@ -221,7 +221,7 @@ fn call(
     {
         return Err(Refusal::OverrideNotAllowed);
     }
-    let spec = spec_for(settings, step.kind());
+    let spec = agent::chosen(settings, step.kind());
     let own = settings.agents.get(&spec.agent);
     let token = command::token(&spec.agent, step.kind());
     if settings.locus == Locus::Remote
@@ -278,12 +278,6 @@ fn guarantee(file: &Rendered) -> Result<(), Refusal> {
         Ok(Created::Now | Created::Before) => Ok(()),
         Err(error) => Err(file.unwritable(with_causes(&error))),
     }
-}
-
-fn spec_for(settings: &Settings, stage: StepKind) -> AgentSpec {
-    let named = settings.agent.as_ref().and_then(|choice| choice.of(stage));
-    let default = || AgentSpec { agent: AgentName::new(Agent::Claude.id()), model: None };
-    named.cloned().unwrap_or_else(default)
 }
 
 fn adapter_call(

@@ -18,6 +18,7 @@ use ratchet_engine::settings::{
 use ratchet_workspace::Rules;
 
 use crate::agent::{Agent, Invocation, LocusFacts, environment};
+use crate::environment::Environment;
 use crate::git;
 use crate::house::House;
 use crate::runtime::docker::container::{
@@ -174,12 +175,7 @@ fn git_elsewhere(project: &Path) -> Vec<PathBuf> {
 /// Says what an agent has to know of where it will run.
 pub(super) fn facts(house: &House, agent: Agent, settings: &Settings) -> LocusFacts {
     let root = house.project.root();
-    let dirs = git::dirs(root);
     let environment = house.project.environment();
-    let installed = || {
-        let is_there = |binary: &&&str| environment.find_program(binary).is_some();
-        agent.binaries().iter().find(is_there).map(|binary| (*binary).to_owned())
-    };
     match settings.locus {
         // No repository travels, and who the agent is there is the worker's to say.
         Locus::Remote => LocusFacts {
@@ -190,23 +186,34 @@ pub(super) fn facts(house: &House, agent: Agent, settings: &Settings) -> LocusFa
             as_root: false,
             marked_sandbox: false,
         },
-        Locus::Local => LocusFacts {
-            repo_root: root.to_owned(),
-            git_dir: dirs.as_ref().map(|dirs| dirs.git_dir.clone()),
-            git_common_dir: dirs.map(|dirs| dirs.common_dir),
-            program: installed(),
-            as_root: rustix::process::geteuid().is_root(),
-            marked_sandbox: environment.var("IS_SANDBOX").is_some(),
-        },
-        Locus::Docker => LocusFacts {
-            repo_root: seen(root, root),
-            git_dir: dirs.as_ref().map(|dirs| seen(&dirs.git_dir, root)),
-            git_common_dir: dirs.map(|dirs| seen(&dirs.common_dir, root)),
-            program: None,
-            as_root: owner(settings).user == 0,
-            marked_sandbox: environment.var("IS_SANDBOX").is_some()
-                || settings.docker_agent_sandbox == AgentSandbox::Container,
-        },
+        Locus::Local => here(environment, agent, root),
+        Locus::Docker => {
+            let dirs = git::dirs(root);
+            LocusFacts {
+                repo_root: seen(root, root),
+                git_dir: dirs.as_ref().map(|dirs| seen(&dirs.git_dir, root)),
+                git_common_dir: dirs.map(|dirs| seen(&dirs.common_dir, root)),
+                program: None,
+                as_root: owner(settings).user == 0,
+                marked_sandbox: environment.var("IS_SANDBOX").is_some()
+                    || settings.docker_agent_sandbox == AgentSandbox::Container,
+            }
+        }
+    }
+}
+
+/// Says what an agent has to know that runs on this machine, in a folder.
+pub(crate) fn here(environment: &Environment, agent: Agent, root: &Path) -> LocusFacts {
+    let dirs = git::dirs(root);
+    let is_there = |binary: &&&str| environment.find_program(binary).is_some();
+    let installed = agent.binaries().iter().find(is_there);
+    LocusFacts {
+        repo_root: root.to_owned(),
+        git_dir: dirs.as_ref().map(|dirs| dirs.git_dir.clone()),
+        git_common_dir: dirs.map(|dirs| dirs.common_dir),
+        program: installed.map(|binary| (*binary).to_owned()),
+        as_root: rustix::process::geteuid().is_root(),
+        marked_sandbox: environment.var("IS_SANDBOX").is_some(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod containers;
 mod flood;
+mod mutation;
 mod plain;
 mod supervisor;
 mod telemetry;
@@ -28,7 +29,7 @@ pub(crate) struct Row {
 }
 
 /// The table.
-pub(crate) const ROWS: [Row; 25] = [
+pub(crate) const ROWS: [Row; 27] = [
     Row { name: "status, 3 changes", measure: |world| status(world, 3, 0, 5, 12.0) },
     Row {
         name: "status, 1,000 changes",
@@ -56,6 +57,8 @@ pub(crate) const ROWS: [Row; 25] = [
     Row { name: "containers, throughput", measure: containers::throughput },
     Row { name: "containers, cancel", measure: containers::cancel },
     Row { name: "containers, fifty", measure: containers::fifty },
+    Row { name: "mutation, overhead", measure: mutation::overhead },
+    Row { name: "mutation, jobs", measure: mutation::jobs },
     Row { name: "supervisor, idle", measure: supervisor::idle },
     Row { name: "supervisor, a call", measure: supervisor::calls },
     Row { name: "supervisor, 10,000 batches", measure: supervisor::crowd::batches },

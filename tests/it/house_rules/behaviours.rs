@@ -12,9 +12,10 @@ struct Page {
     letter: char,
 }
 
-const PAGES: [Page; 2] = [
+const PAGES: [Page; 3] = [
     Page { path: "docs/behaviours.md", letter: 'B' },
     Page { path: "docs/behaviours-cli.md", letter: 'C' },
+    Page { path: "docs/behaviours-eval.md", letter: 'E' },
 ];
 
 impl Page {

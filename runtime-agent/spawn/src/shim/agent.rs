@@ -78,7 +78,9 @@ pub(super) fn start(dir: &SpawnDir, request: StoredRequest) -> Result<(Agent, St
         .stdout(stdout_writer)
         .stderr(stderr_writer);
     tie_to_this_process(&mut command);
-    limit_open_files(request.limits.open_files);
+    limit(Resource::Nofile, request.limits.open_files);
+    // Not the address space: garbage collectors reserve far more of it than they ever use.
+    limit(Resource::Data, request.limits.memory_bytes);
     let child = command.spawn().map_err(|error| not_started(&program, &cwd, &error))?;
     let pid = Pid::from_child(&child);
     let start_time = look(pid.as_raw_nonzero().get()).map_or(0, |process| process.start_time);
@@ -86,10 +88,10 @@ pub(super) fn start(dir: &SpawnDir, request: StoredRequest) -> Result<(Agent, St
 }
 
 /// Limits the shim, and so what it starts. A limit that is refused is above what may be had, and changes nothing.
-fn limit_open_files(most: Option<u64>) {
+fn limit(resource: Resource, most: Option<u64>) {
     if most.is_some() {
-        let maximum = getrlimit(Resource::Nofile).maximum;
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum });
+        let maximum = getrlimit(resource).maximum;
+        let _ = setrlimit(resource, Rlimit { current: most, maximum });
     }
 }
 

@@ -25,6 +25,7 @@ const LIMITS: Limits = Limits {
     output_bytes: Some(1 << 20),
     grace_ms: 500,
     open_files: None,
+    memory_bytes: None,
 };
 
 /// How much is told of what it said.
