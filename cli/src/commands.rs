@@ -21,6 +21,7 @@ mod topics;
 mod update;
 pub(crate) mod validate;
 pub(crate) mod view;
+mod watch;
 mod watching;
 
 use ratchet_engine::name::ChangeName;

@@ -18,6 +18,7 @@ mod render;
 mod schemas;
 mod signals;
 mod ui;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::Path;

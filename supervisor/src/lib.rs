@@ -23,7 +23,7 @@ pub mod grpc;
 mod hex;
 mod house;
 mod lossy;
-mod news;
+pub mod news;
 mod order;
 mod perform;
 mod record;

@@ -43,6 +43,7 @@ mod terminal;
 mod usage;
 mod validate;
 mod verbs;
+mod watch;
 
 use ratchet_tests::{Manifest, Programs, Script, TestEnv};
 use serde_json::Value;

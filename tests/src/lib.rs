@@ -13,6 +13,7 @@ pub mod process;
 pub mod project;
 pub mod schema;
 pub mod script;
+pub mod seat;
 pub mod supervisor;
 pub mod wait;
 
@@ -20,4 +21,5 @@ pub use call::{Call, Finished, Running};
 pub use env::{Programs, TestEnv};
 pub use project::{Manifest, Phase};
 pub use script::{Action, Script};
+pub use seat::Seat;
 pub use supervisor::Supervisor;
