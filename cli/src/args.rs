@@ -109,6 +109,7 @@ pub(crate) enum Command {
     List(planning::List),
 
     /// Show drafts, work in progress and finished changes at a glance
+    #[command(after_long_help = planning::VIEW_EXAMPLES)]
     View(planning::View),
 
     /// Show how far a change is planned, and what to type next

@@ -22,6 +22,7 @@ mod topics;
 mod update;
 pub(crate) mod validate;
 pub(crate) mod view;
+mod watch;
 mod watching;
 pub(crate) mod worker;
 

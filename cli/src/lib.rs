@@ -19,6 +19,7 @@ mod schemas;
 mod signals;
 mod telemetry;
 mod ui;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,13 +1,16 @@
-//! The only writer to standard output and standard error, live output apart ([`crate::live`]).
+//! The only writer to standard output and standard error, live output ([`crate::live`]) and the dashboard
+//! (`commands/watch/terminal.rs`) apart.
 //!
 //! Data goes to standard output, all else to standard error. A reader that has gone away is no error: what it did not
 //! want to read is not written. A full disk is.
 
 use std::io::{self, ErrorKind, Write as _};
+use std::sync::Mutex;
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 use thiserror::Error;
+use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::args::Format;
 use crate::render::page::{Ink, Page};
@@ -21,6 +24,45 @@ impl NotWritten {
     /// Says why an answer that was written elsewhere is not complete.
     pub(crate) fn because(error: io::Error) -> Self {
         Self(error)
+    }
+}
+
+/// What is told at once while somebody listens.
+const TOLD_AT_ONCE: usize = 8;
+
+/// Whoever has the whole screen, and shows what is told itself.
+static EAR: Mutex<Option<Sender<String>>> = Mutex::new(None);
+
+/// Hears everything that is told, instead of standard error, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Ear {
+    told: Receiver<String>,
+}
+
+impl Ear {
+    /// Listens from now on.
+    pub(crate) fn new() -> Self {
+        let (ear, told) = mpsc::channel(TOLD_AT_ONCE);
+        if let Ok(mut slot) = EAR.lock() {
+            *slot = Some(ear);
+        }
+        Self { told }
+    }
+
+    /// Waits for what is told next.
+    pub(crate) async fn hear(&mut self) -> String {
+        match self.told.recv().await {
+            Some(text) => text,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        if let Ok(mut slot) = EAR.lock() {
+            *slot = None;
+        }
     }
 }
 
@@ -92,6 +134,13 @@ impl Ui {
     pub(crate) fn tell(self, draw: impl FnOnce(&mut Page)) {
         let mut page = Page::new(self.err);
         draw(&mut page);
+        if let Ok(ear) = EAR.lock()
+            && let Some(ear) = &*ear
+        {
+            // What is said faster than it can be shown is not missed among so much.
+            let _shown_or_too_much = ear.try_send(page.finish().to_owned());
+            return;
+        }
         let mut stream = io::stderr().lock();
         if stream.write_all(page.finish().as_bytes()).is_ok() {
             drop(stream.flush());

@@ -26,7 +26,7 @@ mod hex;
 mod house;
 mod lossy;
 pub mod mirror;
-mod news;
+pub mod news;
 mod observe;
 mod order;
 mod perform;

@@ -1,27 +1,25 @@
-//! Which folders a batch's status depends on. Whoever hears of news looks again. No polling.
+//! Which folders the status of a batch depends on. Whoever hears of news in them looks again. No polling.
 
-use std::io;
 use std::path::PathBuf;
 
 use ratchet_engine::name::BatchName;
-use ratchet_spawn::Folders;
 
 use crate::store::layout::{Layout, RunHome};
 
-/// Listens to everything that the status of a batch depends on: its manifest, its run state, the settings, the changes. To
-/// be called before each look, because folders come and go.
-pub(crate) fn listen(ears: &mut Folders, layout: &Layout, batch: &BatchName) -> io::Result<()> {
-    let run = layout.run(&RunHome::Batch(batch.clone()));
-    let mut folders = vec![
-        layout.ratchet(),
-        layout.changes(),
-        layout.changes_archive(),
-        layout.batches(),
-        layout.batch(batch),
-        run.dir().to_owned(),
-    ];
+/// Gives everything that the status of some batches depends on: manifests, run states, the settings, the changes. To be
+/// asked for and listened to (`ratchet_spawn::Folders`) before each look, because folders come and go.
+pub fn folders<'a>(
+    layout: &Layout,
+    batches: impl IntoIterator<Item = &'a BatchName>,
+) -> Vec<PathBuf> {
+    let mut folders =
+        vec![layout.ratchet(), layout.changes(), layout.changes_archive(), layout.batches()];
+    for batch in batches {
+        folders.push(layout.batch(batch));
+        folders.push(layout.run(&RunHome::Batch(batch.clone())).dir().to_owned());
+    }
     folders.extend(changes(layout));
-    ears.listen_to(folders)
+    folders
 }
 
 /// A change is looked at by its plan, which lies directly in its folder.

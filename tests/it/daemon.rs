@@ -6,6 +6,7 @@ mod cli;
 mod crowd;
 mod held;
 mod hosted;
+mod reference;
 mod single_flight;
 mod strangers;
 mod survival;

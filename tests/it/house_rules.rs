@@ -1,9 +1,10 @@
 //! The rules of the house that a machine can hold: sizes, headers, names, who may import whom, and that every known
 //! behaviour has a test or a reason. Reads sources as text; knows no crate's insides.
 //!
-//! `RATCHET_BLESS=1` rewrites the last column of `docs/behaviours.md` from the sources.
+//! `RATCHET_BLESS=1` rewrites what is made from the sources: the last column of `docs/behaviours.md`, and the lists of pages.
 
 mod behaviours;
+mod pages;
 
 use std::fs;
 use std::path::{Path, PathBuf};

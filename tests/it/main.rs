@@ -46,6 +46,7 @@ mod terminal;
 mod usage;
 mod validate;
 mod verbs;
+mod watch;
 mod worker;
 
 use ratchet_tests::{Manifest, Programs, Script, TestEnv};

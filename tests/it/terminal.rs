@@ -1,104 +1,14 @@
 //! What a person is asked at a terminal, and that leaving a question leaves everything as it is. Each test sits at a real
 //! pseudo-terminal of 80 columns and 24 lines.
 
-use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::fs;
 
-use ratchet_tests::{TestEnv, wait};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use ratchet_tests::{Seat, TestEnv};
 
 use crate::empty;
 
 const DOWN: &str = "\x1b[B";
 const ESCAPE: &str = "\x1b";
-
-/// A command at a terminal.
-struct Seat {
-    keyboard: File,
-    screen: std::sync::mpsc::Receiver<Vec<u8>>,
-    seen: String,
-    child: Child,
-}
-
-impl Seat {
-    fn take(env: &TestEnv, arguments: &[&str]) -> Self {
-        let control =
-            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a test's own world holds");
-        grantpt(&control).expect("a test's own world holds");
-        unlockpt(&control).expect("a test's own world holds");
-        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&control, size).expect("a test's own world holds");
-        let name = ptsname(&control, Vec::new()).expect("a test's own world holds");
-        let line = || {
-            let path = name.to_str().expect("a test's own world holds");
-            Stdio::from(
-                File::options()
-                    .read(true)
-                    .write(true)
-                    .open(path)
-                    .expect("a test's own world holds"),
-            )
-        };
-        let mut command = Command::new(env.base().join("bin/ratchet"));
-        command.args(arguments).current_dir(env.root()).env_clear().envs(env.variables());
-        command.env_remove("CI").env("TERM", "xterm");
-        let child = command
-            .stdin(line())
-            .stdout(line())
-            .stderr(line())
-            .spawn()
-            .expect("a test's own world holds");
-        drop(command);
-        let keyboard = File::from(control);
-        let mut reader = keyboard.try_clone().expect("a test's own world holds");
-        let (put, screen) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let mut block = [0; 4096];
-            while let Ok(count @ 1..) = reader.read(&mut block) {
-                if put.send(block[..count].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
-        Self { keyboard, screen, seen: String::new(), child }
-    }
-
-    /// Waits until a text is on the screen, then types.
-    #[track_caller]
-    fn sees_then_types(&mut self, text: &str, keys: &str) {
-        wait::until(&format!("'{text}' on the screen"), || {
-            while let Ok(bytes) = self.screen.try_recv() {
-                self.seen.push_str(&String::from_utf8_lossy(&bytes));
-            }
-            self.seen.contains(text)
-        });
-        // What comes next must be new.
-        self.seen.clear();
-        self.keyboard.write_all(keys.as_bytes()).expect("a test's own world holds");
-    }
-
-    /// Waits for the end and gives the exit code and what was shown last.
-    #[track_caller]
-    fn ends(mut self) -> (Option<i32>, String) {
-        wait::until("the command to end", || {
-            self.child.try_wait().expect("a test's own world holds").is_some()
-        });
-        let code = self.child.wait().expect("a test's own world holds").code();
-        while let Ok(bytes) = self.screen.recv_timeout(std::time::Duration::from_millis(200)) {
-            self.seen.push_str(&String::from_utf8_lossy(&bytes));
-        }
-        (code, self.seen.clone())
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let _gone = self.child.kill();
-        let _reaped = self.child.wait();
-    }
-}
 
 // C-M10 C-M02
 #[test]

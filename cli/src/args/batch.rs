@@ -35,7 +35,14 @@ Examples:
     List(List),
 
     /// Show a batch with progress bars, its runtime and its permissions
-    View(Show),
+    ///
+    /// With --watch it stays on the screen and follows everything that happens: parks can be answered and approved with a
+    /// key, and the step that runs can be read and stopped. `?` lists the keys; leaving it leaves everything running.
+    #[command(after_long_help = "\
+Examples:
+  ratchet batch view shop
+  ratchet batch view shop --watch")]
+    View(View),
 
     /// Show the settings in force and where each comes from, or set one
     ///
@@ -154,6 +161,17 @@ pub(crate) struct New {
 pub(crate) struct Show {
     /// The batch; the only one if left out
     pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// The batch; the only one if left out
+    pub(crate) name: Option<String>,
+    /// Stay on the screen, live; needs a terminal
+    #[arg(long)]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

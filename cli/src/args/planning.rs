@@ -48,6 +48,13 @@ Examples:
   ratchet list --sort name --json
   ratchet list --specs";
 
+pub(crate) const VIEW_EXAMPLES: &str = "\
+With --watch it is every batch of the project, live, as 'ratchet batch view --watch' shows one.
+
+Examples:
+  ratchet view
+  ratchet view --watch";
+
 pub(crate) const ARCHIVE_EXAMPLES: &str = "\
 The change's features replace those of the same paths in .ratchet/features/, what features/.deleted names goes, and the
 folder moves to .ratchet/changes/archive/<date>-<name>. Bad features and unknown standards keep everything where it is, and
@@ -77,6 +84,9 @@ pub(crate) struct Archive {
 
 #[derive(Debug, Args)]
 pub(crate) struct View {
+    /// Stay on the screen with every batch, live; needs a terminal
+    #[arg(long)]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) output: Output,
 }

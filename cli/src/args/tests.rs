@@ -1,5 +1,7 @@
 //! The command line as it is typed: what is understood, what is refused, what the help says.
 
+mod reference;
+
 use clap::Parser as _;
 
 use super::*;

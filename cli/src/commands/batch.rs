@@ -2,8 +2,8 @@
 
 mod apply;
 mod archive;
-mod attach;
-mod cancel;
+pub(super) mod attach;
+pub(super) mod cancel;
 mod config;
 pub(super) mod first_run;
 pub(crate) mod list;

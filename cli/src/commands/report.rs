@@ -85,6 +85,18 @@ fn chosen(kind: &ReportKind, completion: Option<Completion>) -> Result<Report, F
         )
         .help("Nothing was recorded. Report once for each thing you have to say."));
     };
+    let report = with_words(report)?;
+    match (&report, completion) {
+        (Report::CompleteAwaitingApproval(_), _) | (_, None) => Ok(report),
+        (_, Some(Completion::AsksForApproval)) => {
+            Err(Failure::new("--awaiting-approval goes with --complete only")
+                .help("Nothing was recorded."))
+        }
+    }
+}
+
+/// Refuses a report without a word in it, where work goes on by what it says.
+pub(super) fn with_words(report: Report) -> Result<Report, Failure> {
     let decisive = match &report {
         Report::Answer(text)
         | Report::Reject(text)
@@ -97,13 +109,7 @@ fn chosen(kind: &ReportKind, completion: Option<Completion>) -> Result<Report, F
         return Err(Failure::new("The text is empty, and work goes on by what it says")
             .help("Nothing was recorded. Say in a sentence what was done or decided."));
     }
-    match (&report, completion) {
-        (Report::CompleteAwaitingApproval(_), _) | (_, None) => Ok(report),
-        (_, Some(Completion::AsksForApproval)) => {
-            Err(Failure::new("--awaiting-approval goes with --complete only")
-                .help("Nothing was recorded."))
-        }
-    }
+    Ok(report)
 }
 
 #[cfg(test)]

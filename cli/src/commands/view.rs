@@ -4,6 +4,7 @@ use ratchet_supervisor::project::setup::SetupError;
 use ratchet_supervisor::project::{ListedChange, ListedSpec, Order};
 use serde::Serialize;
 
+use super::watch::{self, Scope};
 use super::{Ended, failed, open};
 use crate::args::planning::View;
 use crate::exit::Exit;
@@ -22,6 +23,9 @@ pub(super) fn run(args: &View, ui: Ui) -> Ended {
     let project = open()?;
     if !project.is_set_up() {
         return Err(failed(SetupError::NotSetUp.into()));
+    }
+    if args.watch {
+        return watch::run(project, &Scope::All, args.output.format(), ui);
     }
     // A project without a folder for changes has none; that is no reason to show nothing.
     let changes = project.list_changes(Order::Name).unwrap_or_default();

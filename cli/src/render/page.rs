@@ -53,8 +53,7 @@ impl Page {
 
     /// Adds text in the colour of its meaning, cleaned.
     pub(crate) fn tone(&mut self, tone: Tone, text: impl fmt::Display) -> &mut Self {
-        let mut cleaned = String::new();
-        clean(&mut cleaned, &text.to_string());
+        let cleaned = cleaned(&text.to_string());
         match self.ink {
             Ink::Plain => self.text.push_str(&cleaned),
             Ink::Colour => self.text.push_str(&cleaned.style(paint(tone)).to_string()),
@@ -89,6 +88,13 @@ fn paint(tone: Tone) -> Paint {
         Tone::Dim => paint.dimmed(),
         Tone::Busy => paint.cyan(),
     }
+}
+
+/// Gives text that may be shown to a terminal.
+pub(crate) fn cleaned(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    clean(&mut cleaned, text);
+    cleaned
 }
 
 /// Keeps line breaks and tabs and shows every other control character as a replacement character.

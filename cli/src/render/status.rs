@@ -228,7 +228,8 @@ pub(crate) fn change_state(state: ChangeState) -> (Tone, &'static str) {
     }
 }
 
-fn phase_state(state: PhaseState) -> (Tone, &'static str) {
+/// Gives the colour and the symbol of a phase's state.
+pub(crate) fn phase_state(state: PhaseState) -> (Tone, &'static str) {
     match state {
         PhaseState::Pending => (Tone::Dim, "·"),
         PhaseState::InProgress => (Tone::Busy, "◉"),

@@ -46,7 +46,7 @@ pub(super) async fn watch(
     loop {
         let Ok(room) = queue.reserve().await else { return };
         // Listened to before it is read, so that a change in between is heard.
-        if let Err(error) = news::listen(&mut ears, project.layout(), &batch) {
+        if let Err(error) = ears.listen_to(news::folders(project.layout(), [&batch])) {
             return room.send(Err(deaf(&error)));
         }
         let looked = (project.clone(), batch.clone());

@@ -5,6 +5,7 @@ use ratchet_engine::name::BatchName;
 use ratchet_engine::shell::quoted;
 use ratchet_supervisor::client::Client;
 use ratchet_supervisor::client::place::Place;
+use ratchet_supervisor::event::EventSink;
 use ratchet_supervisor::follow::{Start, follow};
 use ratchet_supervisor::project::{Current, Project, StepState};
 
@@ -48,6 +49,27 @@ fn here(project: &Project, batch: &BatchName, from: Start, ui: Ui) -> Result<(),
         });
     }
     watching(ui, Format::Text, async |sink| follow(&step, &dir, from, sink).await)?.map_err(failed)
+}
+
+/// Tells the whole output of the step of a batch that runs, from wherever it is; nothing, if none runs any more.
+pub(in crate::commands) async fn tell(
+    project: &Project,
+    batch: &BatchName,
+    sink: EventSink,
+) -> Result<(), Failure> {
+    let from = Start::Offset(0);
+    match Place::elsewhere(project.environment()).map_err(|error| refused(error.into()))? {
+        Some(place) => {
+            let mut client = Client::connect(&place).await.map_err(refused)?;
+            client.attach(project, batch, from, sink).await.map_err(refused)
+        }
+        None => match project.running(batch).map_err(failed)? {
+            Some(Current { step, dir, .. }) => {
+                follow(&step, &dir, from, sink).await.map_err(failed)
+            }
+            None => Ok(()),
+        },
+    }
 }
 
 /// Asks the supervisor that has it.

@@ -14,7 +14,7 @@ use crate::commands::watching::on_this_thread;
 use crate::commands::{Ended, failed, open};
 use crate::diagnostic::Failure;
 use crate::exit::Exit;
-use crate::render::page::Tone;
+use crate::render::page::{Page, Tone};
 use crate::ui::Ui;
 
 /// What `batch cancel --json` prints.
@@ -58,21 +58,26 @@ pub(super) fn run(args: &Cancel, ui: Ui) -> Ended {
         spawn: Some(&step.spawn),
         change: Some(&step.key),
     };
-    ui.answer(format, &stopped, |page| {
-        page.tone(Tone::Good, "✓ ");
-        let done = match step.state {
-            StepState::Waiting => "Called off, before it began,",
-            StepState::Running => "Stopped",
-        };
-        page.put(format_args!("{done} the step of '{}' (spawn {})", step.key, step.spawn));
-        page.end();
-    })?;
+    ui.answer(format, &stopped, |page| draw(page, &step))?;
     Ok(Exit::Success)
+}
+
+/// Says which step was stopped.
+pub(in crate::commands) fn draw(page: &mut Page, step: &Stopped) {
+    page.tone(Tone::Good, "✓ ");
+    let done = match step.state {
+        StepState::Waiting => "Called off, before it began,",
+        StepState::Running => "Stopped",
+    };
+    page.put(format_args!("{done} the step of '{}' (spawn {})", step.key, step.spawn)).end();
 }
 
 /// Stops the step, and waits until everything it started is gone. One that waits for room is called off by the supervisor
 /// that holds it; any other can be stopped by whoever shares its disk.
-async fn stop(project: &Project, batch: &BatchName) -> Result<Option<Stopped>, Failure> {
+pub(in crate::commands) async fn stop(
+    project: &Project,
+    batch: &BatchName,
+) -> Result<Option<Stopped>, Failure> {
     let home = RunHome::Batch(batch.clone());
     if let Some(mut client) = Client::find(project).await.map_err(refused)? {
         return client.cancel(project, home, StopReason::Cancel).await.map_err(refused);

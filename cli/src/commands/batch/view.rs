@@ -9,7 +9,8 @@ use ratchet_supervisor::agent::permission::Enforcement;
 use serde::Serialize;
 
 use super::config::enforcement_rows;
-use crate::args::batch::Show;
+use crate::args::batch::View;
+use crate::commands::watch;
 use crate::commands::{Ended, failed, open_configured, warn};
 use crate::exit::Exit;
 use crate::render::view;
@@ -35,9 +36,12 @@ struct Runtime {
 }
 
 /// Shows a batch.
-pub(super) fn run(args: &Show, ui: Ui) -> Ended {
+pub(super) fn run(args: &View, ui: Ui) -> Ended {
     let project = open_configured(ui)?;
     let name = project.resolve_batch(args.name.as_deref()).map_err(failed)?;
+    if args.watch {
+        return watch::run(project, &watch::Scope::One(name), args.output.format(), ui);
+    }
     let snapshot = project.snapshot(&name, Escalation::Clamped).map_err(failed)?;
     warn(project.file_warnings(&snapshot), ui);
     let batch = project.status_of(&snapshot).map_err(failed)?;
