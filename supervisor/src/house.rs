@@ -37,6 +37,8 @@ pub(crate) struct Office {
     pub(crate) board: Arc<Board>,
     /// Room for commands on this machine.
     local: Room,
+    /// Room for the mirrors of commands on workers, which have limits of their own.
+    remote: Room,
 }
 
 /// A project as one caller sees it, and how this process is set up.
@@ -49,17 +51,21 @@ pub(crate) struct House {
 impl Office {
     pub(crate) fn new(options: Options) -> Self {
         let local = Room::new(options.local_capacity);
-        Self { options: Arc::new(options), board: Board::new(), local }
+        let remote = Room::new(MOST_MIRRORS);
+        Self { options: Arc::new(options), board: Board::new(), local, remote }
     }
 
-    /// Gives the room at a locus. What runs in a container runs on this machine, too; an order for a place that there is
-    /// none of is refused when its turn comes.
+    /// Gives the room at a locus. What runs in a container runs on this machine, too.
     pub(crate) fn room(&self, locus: Locus) -> &Room {
         match locus {
-            Locus::Local | Locus::Docker | Locus::Remote => &self.local,
+            Locus::Local | Locus::Docker => &self.local,
+            Locus::Remote => &self.remote,
         }
     }
 }
+
+/// How many steps may be on workers at a time: each has a small process here.
+const MOST_MIRRORS: NonZeroUsize = NonZeroUsize::new(256).expect("it is not zero");
 
 /// Spawns are kept for a fortnight, and two gigabytes of them.
 const KEPT: Keep =

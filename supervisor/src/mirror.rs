@@ -49,7 +49,16 @@ pub fn run(dir: &Path) -> ExitCode {
     let _ = rustix::process::setsid();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build();
-    let done = runtime.map_err(Failure::from).and_then(|runtime| runtime.block_on(live(dir)));
+    let done = runtime.map_err(Failure::from).and_then(|runtime| {
+        runtime.block_on(async {
+            let lived = live(dir).await;
+            if lived.is_err() {
+                // The next one is started at once, and what stood in the way, such as a full disk, is still there.
+                tokio::time::sleep(LONGEST_PAUSE).await;
+            }
+            lived
+        })
+    });
     match done {
         Ok(Life::Over) => ExitCode::SUCCESS,
         Ok(Life::NotOurs) => ExitCode::from(75),
@@ -144,6 +153,8 @@ enum Told {
     Refused(RemoteError),
     /// The worker was not heard of for too long.
     Lost(RemoteError),
+    /// What the worker says of it cannot be true, so nothing that it says is believed.
+    Unbelievable(RemoteError),
 }
 
 impl Watch {
@@ -165,11 +176,16 @@ impl Watch {
                 let end = End::NotStarted { reason: NotStarted::Refused, message, code: 1 };
                 self.mirror.finish_untold(end, Vec::new())?;
             }
+            Told::Unbelievable(error) => {
+                let why = with_causes(&error);
+                self.relay.block(&why)?;
+                self.mirror.give_up(&why)?;
+            }
             Told::Lost(error) => {
+                let seconds = self.errand.lost_ms / 1000;
                 let why = format!(
-                    "{} and was waited for {} s; if it still runs there, 'ratchet worker list' shows it",
+                    "the worker was waited for {seconds} s: {}; if it still runs there, 'ratchet worker list' shows it",
                     with_causes(&error),
-                    self.errand.lost_ms / 1000
                 );
                 self.relay.block(&why)?;
                 self.mirror.give_up(&why)?;
@@ -211,6 +227,9 @@ impl Watch {
             if error.is_no_session() {
                 return Ok(Told::Refused(error));
             }
+            if matches!(error, RemoteError::Malformed { .. }) {
+                return Ok(Told::Unbelievable(error));
+            }
             if self.is_lost() {
                 return Ok(Told::Lost(error));
             }
@@ -245,7 +264,14 @@ impl Watch {
             self.heard();
             match event {
                 Some(Event::Frame(frame)) => match Frame::try_from(frame) {
-                    Ok(frame) => self.mirror.keep(&frame)?,
+                    Ok(frame) if frame.position == self.mirror.position() => {
+                        self.mirror.keep(&frame)?
+                    }
+                    Ok(_) => {
+                        return Ok(Err(self
+                            .client
+                            .malformed("a frame that does not follow the last one")));
+                    }
                     Err(error) => return Ok(Err(self.client.malformed(error))),
                 },
                 Some(Event::Entry(entry)) => self.take_over(entry).await?,

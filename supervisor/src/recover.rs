@@ -112,7 +112,7 @@ fn attach(
         &dir,
     )?;
     let attachment = Attachment::open(&dir, Position::START).map_err(Error::spawn_failed)?;
-    Ok(Placed { dir, attachment, slot: None, shim, image: None })
+    Ok(Placed { dir, attachment, slot: None, shim, image: None, reach: None })
 }
 
 fn end(house: &House, home: &RunHome, inflight: &Inflight) -> Result<(), Error> {

@@ -105,6 +105,8 @@ pub(crate) struct Placed {
     pub(crate) shim: Option<Shim>,
     /// The very image it runs in, if it runs in one: its digest, else the engine's number for it.
     pub(crate) image: Option<String>,
+    /// The worker it runs on, if it runs on one.
+    pub(crate) reach: Option<String>,
 }
 
 /// Why a command was not started, and will not be.

@@ -1,6 +1,12 @@
 //! What is true of workers only: the line, the two copies of the project, and what is told when either is not as it should be.
 //! That everything else is as at other places is in `runtime`.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ratchet_tests::call::Running;
 use ratchet_tests::{Worker, wait};
 use rustix::process::Signal;
 
@@ -9,6 +15,11 @@ use crate::runtime::{HONEST, Place, World, blocker};
 /// An agent that says that it is there and waits until it is told to go on, then reports.
 fn waiting(first: &str, then: &str) -> String {
     format!("{first}; touch here; while [ ! -e go ]; do sleep 0.02; done; {then}; {HONEST}")
+}
+
+/// A step whose result is read as JSON.
+fn begun(world: &World, script: &str) -> Running {
+    world.apply(script).args(["--json"]).start()
 }
 
 fn go(world: &World) {
@@ -32,7 +43,7 @@ fn a_killed_mirror_is_brought_back_and_output_reports_and_result_are_whole() {
         &format!("echo ran >> runs; echo one; {report} first > /dev/null"),
         &format!("echo two; {report} second > /dev/null"),
     );
-    let running = world.apply(&script).start();
+    let running = begun(&world, &script);
     wait::until_exists(&world.there("here"));
     for _ in 0..3 {
         wait::until("a mirror to be there", || mirrors(&world).len() == 1);
@@ -43,19 +54,7 @@ fn a_killed_mirror_is_brought_back_and_output_reports_and_result_are_whole() {
         });
     }
     go(&world);
-    let step = running.wait().json();
-    assert_eq!(step["state"], "advanced", "{step:#}");
-    let output = String::from_utf8(world.output()).expect("it is text");
-    assert!(output.starts_with("one\ntwo\n"), "{output}");
-    assert_eq!(world.env.read("runs"), "ran\n");
-    let said: Vec<_> = world
-        .env
-        .journaled("shop", "add-api", "progress")
-        .iter()
-        .map(|entry| entry["message"].clone())
-        .collect();
-    assert_eq!(said, ["first", "second"]);
-    world.assert_clean();
+    ended_whole(&world, running);
 }
 
 #[test]
@@ -74,7 +73,7 @@ fn the_worker_the_mirror_and_the_supervisor_may_all_be_killed() {
     }
     wait::until("the mirror to be gone", || mirrors(&world).is_empty());
     *world.worker() = Some(Worker::start(&world.env, "w", &address, &[]));
-    let again = world.apply("echo started again").start();
+    let again = begun(&world, "echo started again");
     go(&world);
     let step = again.wait().json();
     assert_eq!(step["state"], "advanced", "{step:#}");
@@ -84,11 +83,134 @@ fn the_worker_the_mirror_and_the_supervisor_may_all_be_killed() {
 }
 
 #[test]
+fn a_line_that_is_cut_costs_nothing() {
+    let world = World::new(Place::Remote);
+    let line = Line::to(&world);
+    let report = "ratchet batch report shop --change add-api --status";
+    let script = waiting(
+        &format!("echo ran >> runs; echo one; {report} first > /dev/null"),
+        &format!("echo two; {report} second > /dev/null"),
+    );
+    let running = begun(&world, &script);
+    wait::until_exists(&world.there("here"));
+    line.cut();
+    go(&world);
+    line.heal();
+    ended_whole(&world, running);
+}
+
+#[test]
+fn a_line_that_is_dead_without_anybody_being_told_is_noticed() {
+    let world = World::new(Place::Remote);
+    let line = Line::to(&world);
+    let report = "ratchet batch report shop --change add-api --status";
+    let script = waiting(
+        &format!("echo ran >> runs; echo one; {report} first > /dev/null"),
+        &format!("echo two; {report} second > /dev/null"),
+    );
+    let running = begun(&world, &script);
+    wait::until_exists(&world.there("here"));
+    // What is there stays there and says nothing any more; a new connection goes through.
+    line.deafen();
+    go(&world);
+    ended_whole(&world, running);
+}
+
+/// One start, the whole output, the reports once and in order.
+#[track_caller]
+fn ended_whole(world: &World, running: Running) {
+    let step = running.wait().json();
+    assert_eq!(step["state"], "advanced", "{step:#}");
+    let output = String::from_utf8(world.output()).expect("it is text");
+    assert!(output.starts_with("one\ntwo\n"), "{output}");
+    assert_eq!(world.env.read("runs"), "ran\n");
+    let reports = world.env.journaled("shop", "add-api", "progress");
+    let said: Vec<_> = reports.iter().map(|entry| entry["message"].clone()).collect();
+    assert_eq!(said, ["first", "second"]);
+    world.assert_clean();
+}
+
+/// The line between this world's supervisor and its worker.
+struct Line {
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Connections that were made before this many were deafened.
+    deaf_before: AtomicUsize,
+    made: AtomicUsize,
+    is_cut: AtomicBool,
+    open: Mutex<Vec<TcpStream>>,
+}
+
+impl Line {
+    /// Puts itself between: the settings name it instead of the worker.
+    fn to(world: &World) -> Self {
+        let worker = world.worker.as_ref().expect("it has one").address();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = listener.local_addr().expect("it has an address").port();
+        let config = world.env.read(".ratchet/config.yaml");
+        let named = format!("port: {}", worker.port());
+        assert!(config.contains(&named), "{config}");
+        world.env.write(".ratchet/config.yaml", config.replace(&named, &format!("port: {port}")));
+        let state = Arc::new(State::default());
+        let shared = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                if shared.is_cut.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let Ok(far) = TcpStream::connect(worker) else { continue };
+                let number = shared.made.fetch_add(1, Ordering::SeqCst);
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let (from, to) =
+                        (from.try_clone().expect("cloned"), to.try_clone().expect("cloned"));
+                    let shared = Arc::clone(&shared);
+                    std::thread::spawn(move || shared.carry(number, from, to));
+                }
+                shared.open.lock().expect("nobody panicked").extend([near, far]);
+            }
+        });
+        Self { state }
+    }
+
+    /// Ends every connection, and takes no new one.
+    fn cut(&self) {
+        self.state.is_cut.store(true, Ordering::SeqCst);
+        for stream in self.state.open.lock().expect("nobody panicked").drain(..) {
+            let _gone_is_fine = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn heal(&self) {
+        self.state.is_cut.store(false, Ordering::SeqCst);
+    }
+
+    /// Carries nothing any more on the connections that there are, and leaves them open.
+    fn deafen(&self) {
+        self.state.deaf_before.store(self.state.made.load(Ordering::SeqCst), Ordering::SeqCst);
+    }
+}
+
+impl State {
+    fn carry(&self, number: usize, mut from: TcpStream, mut to: TcpStream) {
+        let mut buffer = [0; 16 * 1024];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            let is_deaf = number < self.deaf_before.load(Ordering::SeqCst);
+            if !is_deaf && to.write_all(&buffer[..read]).is_err() {
+                break;
+            }
+        }
+        let _gone_is_fine = to.shutdown(Shutdown::Both);
+    }
+}
+
+#[test]
 fn a_file_that_both_sides_changed_blocks_the_step_and_nothing_is_written_over() {
     let world = World::new(Place::Remote);
     world.env.write("shared", "base\n");
-    let running =
-        world.apply(&waiting("true", "echo theirs > shared; echo theirs > other")).start();
+    let running = begun(&world, &waiting("true", "echo theirs > shared; echo theirs > other"));
     wait::until_exists(&world.there("here"));
     world.env.write("shared", "mine\n");
     go(&world);
@@ -114,7 +236,7 @@ fn a_file_that_both_sides_changed_blocks_the_step_and_nothing_is_written_over() 
 #[test]
 fn a_worker_that_stays_away_is_waited_for_and_then_the_step_is_given_up() {
     let mut world = World::with(Place::Remote, &["workerLostMs: 1500"]);
-    let running = world.apply(&waiting("true", "true")).start();
+    let running = begun(&world, &waiting("true", "true"));
     wait::until_exists(&world.there("here"));
     world.worker().take().expect("it has one").kill();
     let step = running.wait().json();
@@ -129,7 +251,7 @@ fn a_person_works_on_while_a_step_is_elsewhere_and_both_are_there_in_the_end() {
     world.env.git(&["init", "-q"]);
     world.env.write("a", "base\n");
     world.env.git(&["add", "."]);
-    let running = world.apply(&waiting("true", "echo theirs > b; rm a")).start();
+    let running = begun(&world, &waiting("true", "echo theirs > b; rm a"));
     wait::until_exists(&world.there("here"));
     world.env.write("mine", "mine\n");
     world.env.git(&["add", "mine"]);
@@ -208,6 +330,6 @@ fn what_stands_in_the_way_is_told_and_nothing_was_started() {
         world.env.read(".ratchet/config.yaml").replace("host: 127.0.0.1", "host: http://192.0.2.1");
     world.env.write(".ratchet/config.yaml", plain);
     let plain = blocker(&world.step("touch ran"));
-    assert!(plain.contains("plaintext") && !plain.contains("another"), "{plain}");
+    assert!(plain.contains("plaintext") && !plain.contains("quite-another"), "{plain}");
     assert!(!world.env.path("ran").exists());
 }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::retry_on_intr;
@@ -18,6 +19,10 @@ use crate::rules::Rules;
 /// Where everything is that keeps a snapshot from being swept.
 const KEPT: &str = "refs/ratchet/kept/";
 const LATEST: &str = "refs/ratchet/latest/";
+
+/// The file whose age tells when the store was last tidied.
+const TIDIED: &str = "tidied";
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The largest blob of a snapshot's own: its rules, its empty folders.
 const LARGEST_OWN: usize = 16 * 1024 * 1024;
@@ -77,6 +82,23 @@ impl Store {
         Ok(self.refs(&name)?.into_iter().next())
     }
 
+    /// Names everything that is kept.
+    ///
+    /// # Errors
+    /// If git refuses.
+    pub fn kept_names(&self) -> Result<Vec<String>, WorkspaceError> {
+        let said = self.git.ask("for-each-ref", ["--format=%(refname)", KEPT])?;
+        let text = String::from_utf8_lossy(&said);
+        Ok(text.lines().filter_map(|line| line.strip_prefix(KEPT)).map(str::to_owned).collect())
+    }
+
+    /// Tells whether the last [`Store::tidy`] is a day old, or was never.
+    #[must_use]
+    pub fn is_untidy(&self) -> bool {
+        let last = fs::metadata(self.directory.join(TIDIED)).and_then(|meta| meta.modified());
+        last.ok().and_then(|last| last.elapsed().ok()).is_none_or(|age| age > A_DAY)
+    }
+
     /// Names every snapshot that is wholly here: what may be said to the other side to have.
     ///
     /// # Errors
@@ -94,6 +116,8 @@ impl Store {
     /// # Errors
     /// If git refuses.
     pub fn tidy(&self) -> Result<(), WorkspaceError> {
+        let mark = self.directory.join(TIDIED);
+        fs::write(&mark, "").map_err(|error| WorkspaceError::disk(&mark, error))?;
         self.git.ask("gc", ["--quiet", "--prune=2.days.ago"]).map(drop)
     }
 

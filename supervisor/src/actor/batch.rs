@@ -162,12 +162,13 @@ impl Message<PlacedReply> for Batch {
         let (open, mut inflight) = *placing;
         match outcome {
             Ok(placed) => {
-                if placed.image.is_some() {
+                if placed.image.is_some() || placed.reach.is_some() {
                     inflight.image.clone_from(&placed.image);
+                    inflight.reach.clone_from(&placed.reach);
                     let noted =
                         off_the_loop(|| record::intend(&open.house, &self.args.home, &inflight));
                     if let Err(error) = noted {
-                        tracing::warn!(spawn = %inflight.spawn, %error, "the image of a step cannot be noted");
+                        tracing::warn!(spawn = %inflight.spawn, %error, "where a step runs cannot be noted");
                     }
                 }
                 fault::at(Point::Acted, open.house.project.environment());

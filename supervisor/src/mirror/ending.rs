@@ -1,5 +1,7 @@
 //! The end of a spawn on a worker: its result comes home, and only then its end is recorded here.
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ratchet_proto::runtime::v1 as wire;
@@ -29,6 +31,7 @@ impl Watch {
             return Ok(());
         }
         let mut notes = ended.notes;
+        let search_path = self.search_path();
         let end = match ended.end {
             Some(ended::End::Record(record)) => {
                 ExitRecord::try_from(record).map_err(|error| error.to_string())
@@ -68,6 +71,8 @@ impl Watch {
             }
         }
         forget(&client, &id).await;
+        tidy(self.errand.store.clone(), search_path, self.dir.path().parent().map(Path::to_owned))
+            .await;
         Ok(())
     }
 
@@ -135,6 +140,30 @@ async fn fetch(
 ) -> Result<(), RemoteError> {
     let has = vec![base];
     watch.client.get(&watch.errand.project, store.clone(), result, has, result_of(spawn)).await
+}
+
+/// Once a day, lets go of what was kept for spawns that are swept away, and puts the store in order. Nobody waits for it.
+async fn tidy(store: PathBuf, search_path: OsString, spawns: Option<PathBuf>) {
+    let tidied = blocking(move || {
+        let store = Store::open(&store, &search_path)?;
+        if !store.is_untidy() {
+            return Ok(());
+        }
+        for name in store.kept_names()? {
+            let spawn = name.strip_suffix("-base").or_else(|| name.strip_suffix("-result"));
+            let is_swept = spawns
+                .as_ref()
+                .zip(spawn)
+                .is_some_and(|(spawns, spawn)| !spawns.join(spawn).exists());
+            if is_swept {
+                store.let_go(&name)?;
+            }
+        }
+        Ok(store.tidy()?)
+    });
+    if let Err(error) = tidied.await {
+        tracing::warn!(%error, "the store of a project's snapshots cannot be tidied");
+    }
 }
 
 /// Lets the worker forget a spawn. One that does not hear of it keeps it until its own limit.

@@ -70,7 +70,8 @@ pub(super) fn step(
     let errand = site::Errand::of(&step, &call.invocation, call.reads.clone());
     let site = site::of(house, home, context.settings.locus, context.settings, errand);
     let site = site.map_err(StartError::Remote)?;
-    let command = step_command(house, home, &step, call, context, &place.spawns, &spawn, site);
+    let destination = Destination { site, spawns: &place.spawns, spawn: &spawn };
+    let command = step_command(house, home, &step, call, context, destination);
     let inflight = Inflight {
         journal_count: entries.len(),
         notes: Vec::from_iter(note),
@@ -97,6 +98,13 @@ fn step_task(
     })
 }
 
+/// Where a step's command goes.
+struct Destination<'a> {
+    site: Site,
+    spawns: &'a Path,
+    spawn: &'a SpawnId,
+}
+
 /// Works out what is run for a step: the agent with its prompt, its environment and its limits.
 fn step_command(
     house: &House,
@@ -104,10 +112,9 @@ fn step_command(
     step: &Step,
     call: Call,
     context: &Context<'_>,
-    spawns: &Path,
-    spawn: &SpawnId,
-    site: Site,
+    destination: Destination<'_>,
 ) -> Command {
+    let Destination { site, spawns, spawn } = destination;
     let project = &house.project;
     let ratchet = match site::word_for_ratchet(context.settings) {
         Some(word) => word.to_owned(),

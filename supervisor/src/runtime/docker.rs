@@ -76,6 +76,7 @@ pub(super) async fn start(
         slot: Some(slot),
         shim: Some(Shim::Container(keeper)),
         image: Some(used),
+        reach: None,
     })
 }
 

@@ -16,5 +16,12 @@ pub(super) fn start(
     // Watching begins before the shim does, so that nothing can be missed.
     let attachment = Attachment::open(&dir, Position::START)?;
     let child = Child::start(|| launch(&dir, &places.shim, variables.0))?;
-    Ok(Placed { dir, attachment, slot: Some(slot), shim: Some(Shim::Child(child)), image: None })
+    Ok(Placed {
+        dir,
+        attachment,
+        slot: Some(slot),
+        shim: Some(Shim::Child(child)),
+        image: None,
+        reach: None,
+    })
 }

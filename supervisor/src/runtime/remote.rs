@@ -95,6 +95,7 @@ pub(super) async fn start(
         slot: Some(slot),
         shim: Some(Shim::Mirrored(Box::new(mirrored))),
         image: None,
+        reach: Some(chosen.worker.name.clone()),
     })
 }
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+// An address is a value; nothing is asked of a network.
+use core::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
@@ -291,18 +292,19 @@ impl fmt::Display for Worker {
 mod tests {
     use super::*;
 
-    fn entry(host: &str, insecure: bool) -> WorkerEntry {
+    fn entry(host: &str) -> WorkerEntry {
         WorkerEntry {
             host: Some(host.to_owned()),
             port: Some(7431.0),
             auth_token: Some("hush".to_owned().into()),
-            insecure: Some(insecure),
             ..WorkerEntry::default()
         }
     }
 
     #[test]
     fn the_scheme_is_plain_only_on_this_machine_or_when_it_is_asked_for() {
+        let worker =
+            |host, insecure| WorkerEntry { insecure: Some(insecure), ..entry(host) }.worker();
         for (host, insecure, expected) in [
             ("localhost", false, "http://localhost:7431"),
             ("127.3.2.1", false, "http://127.3.2.1:7431"),
@@ -314,12 +316,12 @@ mod tests {
             ("http://localhost", false, "http://localhost:7431"),
             ("http://build.example", true, "http://build.example:7431"),
         ] {
-            assert_eq!(entry(host, insecure).worker().unwrap().address, expected, "{host}");
+            assert_eq!(worker(host, insecure).unwrap().address, expected, "{host}");
         }
-        let refused = entry("http://build.example", false).worker().unwrap_err();
+        let refused = entry("http://build.example").worker().unwrap_err();
         assert!(refused.to_string().contains("plaintext") && !refused.to_string().contains("hush"));
         for host in ["ftp://x", "a b", "user@host", "host/path", "", "http://"] {
-            assert!(entry(host, false).worker().is_err(), "{host}");
+            assert!(entry(host).worker().is_err(), "{host}");
         }
     }
 
@@ -332,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_worker_is_shown_without_its_token() {
-        assert_eq!(entry("h", false).shown()["authToken"], "***");
-        assert!(!format!("{:?}", entry("h", false)).contains("hush"));
+        assert_eq!(entry("h").shown()["authToken"], "***");
+        assert!(!format!("{:?}", entry("h")).contains("hush"));
     }
 }

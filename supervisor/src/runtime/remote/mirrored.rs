@@ -18,6 +18,9 @@ use crate::runtime::shim::Child;
 /// The hidden word by which this binary is the mirror of one spawn: `ratchet mirror <folder>`.
 pub const MIRROR: &str = "mirror";
 
+/// How often a mirror is started that does not take the spawn up.
+const MOST_LAUNCHES: usize = 5;
+
 /// A mirror that can be reached, and brought back.
 #[derive(Debug)]
 pub(crate) struct Mirrored {
@@ -109,17 +112,25 @@ impl Mirrored {
         if self.dir.given_up().is_some() {
             return false;
         }
-        match self.launch(None).await {
-            Ok(Launched::Holds) => true,
-            // Another process may have been faster.
-            Ok(Launched::NotNeeded) => {
-                matches!(ratchet_spawn::probe(&self.dir), Ok(Standing::Running(_)))
+        for _ in 0..MOST_LAUNCHES {
+            match self.launch(None).await {
+                Ok(Launched::Holds) => return true,
+                Ok(Launched::NotNeeded) => {}
+                Err(error) => {
+                    tracing::warn!(spawn = %self.dir.id(), %error, "the mirror of a step cannot be started again");
+                }
             }
-            Err(error) => {
-                tracing::warn!(spawn = %self.dir.id(), %error, "the mirror of a step cannot be started again");
-                false
+            match ratchet_spawn::probe(&self.dir) {
+                // Another process was faster.
+                Ok(Standing::Running(_)) => return true,
+                // This one was killed before it held the spawn.
+                Ok(Standing::Lost(_)) => {}
+                Ok(Standing::NeverStarted | Standing::Abandoned | Standing::Ended(_)) | Err(_) => {
+                    return false;
+                }
             }
         }
+        false
     }
 
     /// Waits until it is gone; for ever, if it is none of ours.
