@@ -1,5 +1,5 @@
 //! `runtime-agent check`: what works on this machine, and what to do about the rest. Looks, starts `git --version`, and changes
-//! nothing but for a file that it makes and removes in the state folder.
+//! nothing: it makes the state folder if that is missing, and a file in it that it removes.
 
 use std::fs;
 use std::io::{self, Write as _};

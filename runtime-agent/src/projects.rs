@@ -3,10 +3,12 @@
 //!
 //! Everything here waits for disks and for git in the calling thread.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ratchet_spawn::SpawnId;
@@ -17,12 +19,16 @@ use crate::clock;
 use crate::error::{WorkerError, disk};
 use crate::layout::{Layout, put};
 use crate::name::ProjectName;
+use crate::order::hex_of;
 
 /// The name under which the last snapshot that came is kept.
 const LAST: &str = "last";
 
 /// A disk with less than this is full, in bytes.
 const NO_ROOM: u64 = 64 * 1024;
+
+/// How many snapshots are remembered to be whole.
+const MOST_SEEN: usize = 4096;
 
 /// How often a project's snapshots are put in order.
 const TIDY: Duration = Duration::from_secs(24 * 3600);
@@ -38,6 +44,8 @@ pub(crate) struct Projects {
     quota: u64,
     /// How many workspaces a project may have: as many as commands may run.
     most: usize,
+    /// Snapshots that are here whole, as far as this process has seen: git need not be asked again.
+    whole: Mutex<BTreeSet<(ProjectName, SnapshotId)>>,
 }
 
 /// A workspace in use. It is free again when this is dropped.
@@ -56,7 +64,8 @@ impl Projects {
         most: usize,
     ) -> Result<Self, WorkerError> {
         let warm = Warm::open(&layout.workspaces())?;
-        Ok(Self { layout: layout.clone(), path, warm, quota, most })
+        let whole = Mutex::default();
+        Ok(Self { layout: layout.clone(), path, warm, quota, most, whole })
     }
 
     /// Says which of some snapshots are here whole.
@@ -77,7 +86,9 @@ impl Projects {
         id: SnapshotId,
         pack: impl Read,
     ) -> Result<(), WorkerError> {
-        self.asked(self.store(project)?.receive(pack, id, LAST, self.quota))
+        self.asked(self.store(project)?.receive(pack, id, LAST, self.quota))?;
+        self.saw(project, id);
+        Ok(())
     }
 
     /// Gives what somebody lacks of a snapshot.
@@ -91,22 +102,33 @@ impl Projects {
         Ok(store.pack(id, have)?)
     }
 
-    /// Leases a workspace of the project to a session and lays the snapshot out in it. The snapshot is kept until
-    /// [`Projects::let_go`].
+    /// Leases a workspace of the project and lays the snapshot out in it. Nothing is swept away that is younger than two days,
+    /// so there is time to hold it ([`Projects::hold`]).
     pub(crate) fn lease(
         &self,
         project: &ProjectName,
         snapshot: SnapshotId,
-        session: &SpawnId,
     ) -> Result<Lease, WorkerError> {
         let store = self.store(project)?;
-        if !store.has(snapshot)? {
-            return Err(WorkspaceError::Unknown { id: snapshot }.into());
+        if !self.has_seen(project, snapshot) {
+            if !store.has(snapshot)? {
+                return Err(WorkspaceError::Unknown { id: snapshot }.into());
+            }
+            self.saw(project, snapshot);
         }
-        self.asked(store.keep(&base_of(session), snapshot))?;
         let lease = self.free(&store, project)?;
         self.asked(lease.workspace.checkout(snapshot))?;
         Ok(lease)
+    }
+
+    /// Keeps the snapshot that a session began with, however long it takes, until [`Projects::let_go`].
+    pub(crate) fn hold(
+        &self,
+        project: &ProjectName,
+        snapshot: SnapshotId,
+        session: &SpawnId,
+    ) -> Result<(), WorkerError> {
+        self.asked(self.store(project)?.keep(&base_of(session), snapshot))
     }
 
     /// Leases the very workspace again that a session had before this process. Nothing in it is touched.
@@ -131,7 +153,7 @@ impl Projects {
         Ok(taken.id)
     }
 
-    /// Lets go of the snapshots of a session; those that a workspace was last laid out from stay.
+    /// Lets go of what a session began with and of what it left; a workspace's last snapshot stays.
     pub(crate) fn let_go(
         &self,
         project: &ProjectName,
@@ -157,6 +179,7 @@ impl Projects {
         if is_due {
             put(&marker, b"").map_err(disk(&marker))?;
             store.tidy()?;
+            self.whole.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
         Ok(())
     }
@@ -166,6 +189,19 @@ impl Projects {
         let is_there =
             |slot: &usize| self.layout.workspaces().join(slot_name(project, *slot)).is_dir();
         (0..=self.most).filter(is_there).count()
+    }
+
+    fn saw(&self, project: &ProjectName, id: SnapshotId) {
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        if whole.len() >= MOST_SEEN {
+            whole.clear();
+        }
+        whole.insert((project.clone(), id));
+    }
+
+    fn has_seen(&self, project: &ProjectName, id: SnapshotId) -> bool {
+        let whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.contains(&(project.clone(), id))
     }
 
     fn free(&self, store: &Store, project: &ProjectName) -> Result<Lease, WorkerError> {
@@ -228,14 +264,14 @@ fn slot_name(project: &ProjectName, slot: usize) -> String {
 }
 
 fn base_of(session: &SpawnId) -> String {
-    kept("base", session)
+    format!("base-{}", word_of(session))
 }
 
 fn result_of(session: &SpawnId) -> String {
-    kept("result", session)
+    format!("result-{}", word_of(session))
 }
 
 /// An id may be longer, and end otherwise, than what a snapshot can be kept under.
-fn kept(what: &str, session: &SpawnId) -> String {
-    format!("{what}-{}", crate::order::hex_of(session.as_str().as_bytes()))
+fn word_of(session: &SpawnId) -> String {
+    hex_of(session.as_str().as_bytes())
 }

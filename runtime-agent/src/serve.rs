@@ -1,9 +1,9 @@
 //! `runtime-agent serve`: the life of the worker. Take the state folder, take up what an earlier life has left, listen, answer,
 //! end. What was started goes on under its shims, whatever happens to this process.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +11,10 @@ use std::time::Duration;
 use ratchet_door::descriptors;
 use ratchet_door::systemd::Systemd;
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::SHIM;
@@ -31,6 +32,9 @@ use crate::told::Failure;
 
 /// How long callers have to let go once they have been told of the end.
 const LETTING_GO: Duration = Duration::from_secs(2);
+
+/// How long the state folder may be in the hands of what a killed worker had begun to start.
+const BEGUN_TO_START: Duration = Duration::from_secs(2);
 
 /// Why a worker could not run.
 #[derive(Debug, Error)]
@@ -50,6 +54,14 @@ pub(crate) enum ServeError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Somebody else could put anything into the state folder.
+    #[error("{} belongs to somebody else (uid {uid})", folder.display())]
+    NotOurs {
+        /// The folder.
+        folder: PathBuf,
+        /// Its owner.
+        uid: u32,
+    },
     /// The system refuses.
     #[error("the worker cannot run")]
     System(#[from] io::Error),
@@ -63,9 +75,9 @@ pub(crate) async fn serve(args: &Serve, environment: Environment) -> Result<(), 
     // Whatever is wrong with a certificate is said before anything is touched.
     let doorway = Doorway::new(&setup)?;
     descriptors::raise();
-    let _lock = take(&setup.layout)?;
+    let _lock = take(&setup.layout).await?;
     let (listen, house) = (setup.listen, house(args, setup, environment)?);
-    let recovered = tokio::task::spawn_blocking(move || Sessions::recover(Arc::new(house)));
+    let recovered = spawn_blocking(move || Sessions::recover(Arc::new(house)));
     let (sessions, resumed) = recovered.await.map_err(|_| WorkerError::Died)??;
     let (listener, at) = doorway.bind(listen).await?;
     let service = Service {
@@ -88,7 +100,7 @@ pub(crate) async fn serve(args: &Serve, environment: Environment) -> Result<(), 
     }
     systemd.stopping();
     let running = sessions.counts().running;
-    tracing::info!(running, "stopping: no command is taken any more");
+    tracing::info!(running, "stopping");
     sessions.set_door(Door::Draining);
     tokio::select! {
         () = drained(&sessions, args.on_signal) => {}
@@ -115,9 +127,16 @@ async fn drained(sessions: &Sessions, on_signal: OnSignal) {
 }
 
 /// Makes the state folder, and has it to itself for as long as the process lives.
-fn take(layout: &Layout) -> Result<File, ServeError> {
+async fn take(layout: &Layout) -> Result<File, ServeError> {
     let failed = |source| crate::error::disk(layout.root())(source);
     make_folder(layout.root()).map_err(failed)?;
+    let meta = fs::metadata(layout.root()).map_err(failed)?;
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(ServeError::NotOurs { folder: layout.root().to_owned(), uid: meta.uid() });
+    }
+    // One that was there before may have been open to others.
+    let ours_alone = Permissions::from_mode(0o700);
+    fs::set_permissions(layout.root(), ours_alone).map_err(failed)?;
     let lock = File::options()
         .write(true)
         .create(true)
@@ -125,12 +144,14 @@ fn take(layout: &Layout) -> Result<File, ServeError> {
         .mode(0o600)
         .open(layout.lock())
         .map_err(failed)?;
-    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => {
-            return Err(ServeError::AlreadyThere { folder: layout.root().to_owned() });
-        }
-        Err(error) => return Err(failed(error.into()).into()),
+    // A child that a killed worker had begun to start holds its locks until it has become another program.
+    let mine = lock.try_clone().map_err(failed)?;
+    let waited =
+        spawn_blocking(move || retry_on_intr(|| flock(&mine, FlockOperation::LockExclusive)));
+    match tokio::time::timeout(BEGUN_TO_START, waited).await {
+        Ok(Ok(taken)) => taken.map_err(|error| failed(error.into()))?,
+        Ok(Err(_)) => return Err(WorkerError::Died.into()),
+        Err(_) => return Err(ServeError::AlreadyThere { folder: layout.root().to_owned() }),
     }
     layout.make().map_err(failed)?;
     Ok(lock)
@@ -207,6 +228,11 @@ impl From<&ServeError> for Failure {
                 error,
                 "worker-running",
                 "end it first, or name another folder with '--state-dir'",
+            ),
+            ServeError::NotOurs { .. } => Self::new(
+                error,
+                "bad-setup",
+                "run the worker as that user, or name another folder with '--state-dir'",
             ),
             ServeError::System(_) => Self::new(error, "bad-setup", "mend the cause"),
         }

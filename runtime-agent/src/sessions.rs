@@ -184,7 +184,10 @@ impl Sessions {
 
     pub(crate) fn set_door(&self, door: Door) {
         if self.door.send_replace(door) != door {
-            tracing::info!(?door, "the door");
+            match door {
+                Door::Open => tracing::info!("commands are taken again"),
+                Door::Draining => tracing::info!("draining: no command is taken any more"),
+            }
         }
     }
 

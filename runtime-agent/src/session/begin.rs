@@ -48,7 +48,7 @@ pub(crate) async fn begin(
 
 fn prepare(house: &House, session: &Session, order: &Order) -> Result<Prepared, WorkerError> {
     let folder = house.layout.session(&session.id);
-    let lease = house.projects.lease(&order.project, order.snapshot, &session.id)?;
+    let lease = house.projects.lease(&order.project, order.snapshot)?;
     let workspace = lease.name().to_owned();
     session.workspace.get_or_init(|| workspace.clone());
     let (files, ratchet) = (folder.files(), house.ratchet.as_deref());

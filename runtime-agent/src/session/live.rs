@@ -9,7 +9,7 @@ use std::time::Duration;
 use ratchet_spawn::{
     Folders, SpawnDir, Standing, abandon, await_shim_end, end_marked, end_strays, probe,
 };
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
 use super::record::{Conclusion, Left, Record};
@@ -60,6 +60,7 @@ impl Live {
 pub(crate) async fn live(house: Arc<House>, session: Arc<Session>, mut live: Live) {
     session.enter(Stage::Running);
     let folder = house.layout.session(&session.id);
+    let held = hold(&house, &live.record);
     let mut tails = open_tails(&live, &folder);
     if let Ok(Some(_)) = &tails {
         tails = relay(&session, tails, &mut live).await;
@@ -69,6 +70,9 @@ pub(crate) async fn live(house: Arc<House>, session: Arc<Session>, mut live: Liv
         let _ended = (&mut live.gone).await;
     }
     session.enter(Stage::Concluding);
+    if let Ok(Err(error)) = held.await {
+        tracing::warn!(%error, session = %session.id, "its snapshot could not be held");
+    }
     let begun = Instant::now();
     let mut work = (Arc::clone(&house), live, tails);
     let conclusion = loop {
@@ -104,6 +108,13 @@ pub(crate) async fn live(house: Arc<House>, session: Arc<Session>, mut live: Liv
     session.told(conclusion.entries);
     session.enter(Stage::Ended(Arc::new(conclusion)));
     tidy(house, session).await;
+}
+
+/// Holds the snapshot that a session began with. The command does not wait for git to have done so.
+fn hold(house: &Arc<House>, record: &Record) -> JoinHandle<Result<(), WorkerError>> {
+    let (house, project, session) = (Arc::clone(house), record.project.clone(), record.id.clone());
+    let snapshot = snapshot_id(&record.snapshot);
+    spawn_blocking(move || house.projects.hold(&project, snapshot?, &session))
 }
 
 fn open_tails(live: &Live, folder: &SessionFolder) -> io::Result<Option<Tails>> {

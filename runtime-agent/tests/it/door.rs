@@ -235,6 +235,24 @@ fn what_is_not_safe_is_refused_before_anything_is_listened_to() {
 }
 
 #[test]
+fn a_state_folder_is_its_users_alone() {
+    let world = World::new();
+    fs::create_dir(&world.state).unwrap();
+    fs::set_permissions(&world.state, Permissions::from_mode(0o777)).unwrap();
+    drop(world.start(&[]));
+    let mode = fs::metadata(&world.state).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    // Root is needed to have a folder of somebody else.
+    std::os::unix::fs::chown(&world.state, Some(65_534), None).unwrap();
+    let arguments = world.serving(&[]);
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let output = world.program(&words).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("belongs to somebody else (uid 65534)"), "{said}");
+    assert!(said.contains("code: bad-setup"), "{said}");
+}
+
+#[test]
 fn one_state_folder_has_one_worker() {
     let world = World::new();
     let _first = world.start(&[]);

@@ -70,9 +70,8 @@ pub(super) fn step(
     let errand = site::Errand::of(&step, &call.invocation, call.reads.clone());
     let site = site::of(house, home, context.settings.locus, context.settings, errand);
     let site = site.map_err(StartError::Remote)?;
-    let at = site.spawn_dir(&place.spawns, spawn.as_str());
-    let mut command = step_command(house, &step, call, context, &at, &spawn, site);
-    command.request.needed_by = Some(project.layout().run(home).inflight());
+    let destination = Destination { site, spawns: &place.spawns, spawn: &spawn };
+    let command = step_command(house, home, &step, call, context, destination);
     let inflight = Inflight {
         journal_count: entries.len(),
         notes: Vec::from_iter(note),
@@ -99,16 +98,23 @@ fn step_task(
     })
 }
 
+/// Where a step's command goes.
+struct Destination<'a> {
+    site: Site,
+    spawns: &'a Path,
+    spawn: &'a SpawnId,
+}
+
 /// Works out what is run for a step: the agent with its prompt, its environment and its limits.
 fn step_command(
     house: &House,
+    home: &RunHome,
     step: &Step,
     call: Call,
     context: &Context<'_>,
-    at: &Path,
-    spawn: &SpawnId,
-    site: Site,
+    destination: Destination<'_>,
 ) -> Command {
+    let Destination { site, spawns, spawn } = destination;
     let project = &house.project;
     let ratchet = match site::word_for_ratchet(context.settings) {
         Some(word) => word.to_owned(),
@@ -135,11 +141,11 @@ fn step_command(
     }
     let request = Request {
         id: ratchet_spawn::SpawnId::parse(spawn.as_str()).expect("our ids are folder names"),
-        argv: call.invocation.argv(at),
+        argv: call.invocation.argv(&site.spawn_dir(spawns, spawn.as_str())),
         cwd: site.seen(project.root(), project.root()),
         stdin: Stdin::Prompt(instructions::render(step, &wording).into_bytes()),
         limits: agent_limits(house, context.settings),
-        needed_by: None,
+        needed_by: Some(project.layout().run(home).inflight()),
     };
     Command {
         site,

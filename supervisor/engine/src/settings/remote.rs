@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+// An address is a value; nothing is asked of a network.
+use core::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
@@ -302,6 +303,8 @@ mod tests {
 
     #[test]
     fn the_scheme_is_plain_only_on_this_machine_or_when_it_is_asked_for() {
+        let worker =
+            |host, insecure| WorkerEntry { insecure: Some(insecure), ..entry(host) }.worker();
         for (host, insecure, expected) in [
             ("localhost", false, "http://localhost:7431"),
             ("127.3.2.1", false, "http://127.3.2.1:7431"),
@@ -313,11 +316,7 @@ mod tests {
             ("http://localhost", false, "http://localhost:7431"),
             ("http://build.example", true, "http://build.example:7431"),
         ] {
-            assert_eq!(
-                WorkerEntry { insecure: Some(insecure), ..entry(host) }.worker().unwrap().address,
-                expected,
-                "{host}"
-            );
+            assert_eq!(worker(host, insecure).unwrap().address, expected, "{host}");
         }
         let refused = entry("http://build.example").worker().unwrap_err();
         assert!(refused.to_string().contains("plaintext") && !refused.to_string().contains("hush"));
