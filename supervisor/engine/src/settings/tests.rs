@@ -82,6 +82,8 @@ fn every_key_can_be_read_and_shown() {
     let text = "{gate: voluntary, strategy: feature, proofOfWork: warn, locus: docker, prGrouping: per-phase, agent: \
                 claude, image: i, dockerUser: '1000:1000', dockerMemory: 4g, dockerPidsLimit: 9, dockerCpus: 1.5, \
                 network: none, dockerReadOnly: true, dockerPull: always, dockerAgentSandbox: container, host: h, port: 8443, authToken: s3cret, insecure: true, agentTimeoutMs: 1, \
+                authTokenFile: /t, tlsCa: /ca, workers: [{host: w, port: 1, authToken: s3cret, labels: {gpu: none}, capacity: 2}], \
+                workerLostMs: 9, proofLocus: remote, \
                 agentStartTimeoutMs: 2, agentIdleTimeoutMs: 3, agentOutputLimitBytes: 4, proofTimeoutMs: 5, budgetUsd: 2.5, budgetTokens: 7, \
                 permissions: {}, agents: {claude: {command: c, args: [--token, abc], env: {KEY: s3cret}}}, \
                 requireOverrideFlag: true}";
@@ -95,6 +97,10 @@ fn every_key_can_be_read_and_shown() {
     }
     assert_eq!(shown["port"], 8443);
     assert_eq!(shown["dockerCpus"], 1.5);
+    let worker = serde_json::json!(
+        [{"host": "w", "port": 1, "authToken": "***", "labels": {"gpu": "none"}, "capacity": 2}]
+    );
+    assert_eq!(shown["workers"], worker);
     let claude = serde_json::json!({"command": "c", "args": ["--token", "***"], "env": ["KEY"]});
     assert_eq!(shown["agents"]["claude"], claude);
 }
