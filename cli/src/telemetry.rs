@@ -5,7 +5,7 @@
 
 use ratchet_supervisor::environment::Environment;
 use ratchet_supervisor::store::layout::telemetry_queue;
-use ratchet_telemetry::log::{self, Dress, Format, Level, Lines};
+use ratchet_telemetry::log::{self, Dress, Format, JOURNAL, LEVEL, Level, Lines, NoLevel};
 use ratchet_telemetry::{Life, Service, Telemetry, setup};
 
 use crate::args::{Command, LogFormat, Logging};
@@ -13,9 +13,6 @@ use crate::commands::Ended;
 use crate::diagnostic::Failure;
 use crate::render::page::{Ink, Tone};
 use crate::ui::Ui;
-
-/// The variable that says how much is told.
-const LEVEL: &str = "RATCHET_LOG";
 
 /// What a command needs of all this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,22 +125,14 @@ fn started(environment: &Environment, name: &'static str, life: Life, ui: Ui) ->
 }
 
 fn level(environment: &Environment) -> Result<Option<Level>, Failure> {
-    let Some(said) = environment.var_os(LEVEL).filter(|said| !said.is_empty()) else {
-        return Ok(None);
-    };
-    let level = said.to_str().and_then(Level::parse);
-    level.map(Some).ok_or_else(|| {
-        let said = said.to_string_lossy();
-        Failure::new(format!("{LEVEL} is '{said}', which is no level"))
-            .help("use off, error, warn, info, debug or trace")
-            .code("bad-setting")
-    })
+    Level::said(environment.var_os(LEVEL))
+        .map_err(|error| Failure::from_error(&error).help(NoLevel::HELP).code("bad-setting"))
 }
 
 fn dress(environment: &Environment, ink: Ink) -> Dress {
     match ink {
         // The journal knows the time better.
-        Ink::Plain if environment.var_os("JOURNAL_STREAM").is_some() => Dress::Journal,
+        Ink::Plain if environment.var_os(JOURNAL).is_some() => Dress::Journal,
         Ink::Plain => Dress::Plain,
         Ink::Colour => Dress::Colour,
     }
@@ -161,20 +150,5 @@ impl From<LogFormat> for Format {
             LogFormat::Text => Self::Text,
             LogFormat::Json => Self::Json,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_level_is_a_word_or_none() {
-        let level = |said: &str| level(&Environment::new("/", [(LEVEL, said)]));
-        assert_eq!(level("").unwrap(), None);
-        assert_eq!(level("info").unwrap(), Some(Level::INFO));
-        assert_eq!(level("OFF").unwrap(), Some(Level::OFF));
-        let refused = level("loud").unwrap_err();
-        assert!(refused.sentence().contains("RATCHET_LOG is 'loud'"), "{refused:?}");
     }
 }

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) const USUAL_ADDRESS: &str = "127.0.0.1:7431";
 
 #[derive(Debug, Parser)]
-#[command(name = "runtime-agent", version, about, long_about = None, after_long_help = EXAMPLES)]
+#[command(name = crate::NAME, version, about, long_about = None, after_long_help = EXAMPLES)]
 /// Run commands for ratchet's supervisors on this machine
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -33,6 +33,20 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Say what works here, and what to do about the rest
     Check(Check),
+
+    /// Print the completion script of a shell
+    Completions {
+        /// bash, elvish, fish, powershell or zsh
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+
+    /// Write the man pages into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder to write to; it must exist
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -81,6 +81,11 @@ impl Environment {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
+    /// Gives a variable that is text.
+    pub(crate) fn var(&self, name: &str) -> Option<&str> {
+        self.var_os(name).and_then(OsStr::to_str)
+    }
+
     /// Gives the home folder, whoever says where it is.
     pub(crate) fn home(&self) -> Option<PathBuf> {
         self.var_os("HOME").map(PathBuf::from).or_else(std::env::home_dir)

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ratchet_door::descriptors;
 use ratchet_door::systemd::Systemd;
+use ratchet_telemetry::metric;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::retry_on_intr;
 use thiserror::Error;
@@ -79,6 +80,8 @@ pub(crate) async fn serve(args: &Serve, environment: Environment) -> Result<(), 
     let (listen, house) = (setup.listen, house(args, setup, environment)?);
     let recovered = spawn_blocking(move || Sessions::recover(Arc::new(house)));
     let (sessions, resumed) = recovered.await.map_err(|_| WorkerError::Died)??;
+    let looked = Arc::clone(&sessions);
+    metric::workers(move || looked.used_and_free());
     let (listener, at) = doorway.bind(listen).await?;
     let service = Service {
         house: Arc::clone(sessions.house()),

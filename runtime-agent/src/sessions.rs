@@ -175,6 +175,13 @@ impl Sessions {
         Counts { running, ended: table.len() - running }
     }
 
+    /// Counts the places that are taken, and those that are not.
+    pub(crate) fn used_and_free(&self) -> (u64, u64) {
+        let running = self.counts().running;
+        let count = |places: usize| u64::try_from(places).unwrap_or(u64::MAX);
+        (count(running), count(self.house.max_sessions.saturating_sub(running)))
+    }
+
     /// Counts the sessions of a project that have a workspace in use.
     pub(crate) fn running_of(&self, project: &ProjectName) -> usize {
         let theirs =

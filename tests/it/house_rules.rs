@@ -140,6 +140,7 @@ const CRATES: [(&str, &[&str]); 14] = [
             "ratchet_door",
             "ratchet_proto",
             "ratchet_spawn",
+            "ratchet_telemetry",
             "ratchet_workspace",
             "ratchet_runtime_agent",
         ],

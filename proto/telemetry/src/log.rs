@@ -3,6 +3,7 @@
 //! Only ratchet's own words are told; of what it is built on, only troubles: it may tell what nobody should read, such as
 //! headers. Lines pass the redactor.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 
 use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
@@ -23,15 +24,44 @@ const OURS: &str = "ratchet";
 /// What is told of telemetry itself goes to standard error alone.
 const OF_TELEMETRY: &str = "ratchet_telemetry";
 
+/// The variable that says how much is told.
+pub const LEVEL: &str = "RATCHET_LOG";
+
+/// The variable by which systemd says that its journal reads along.
+pub const JOURNAL: &str = "JOURNAL_STREAM";
+
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level(LevelFilter);
+
+/// A word that is no level.
+#[derive(Debug, Error)]
+#[error("{LEVEL} is '{said}', which is no level")]
+pub struct NoLevel {
+    /// The word.
+    pub said: String,
+}
+
+impl NoLevel {
+    /// Which words are.
+    pub const HELP: &str = "use off, error, warn, info, debug or trace";
+}
 
 impl Level {
     /// Nothing.
     pub const OFF: Self = Self(LevelFilter::OFF);
     /// What was asked for and happened.
     pub const INFO: Self = Self(LevelFilter::INFO);
+
+    /// Reads what [`LEVEL`] says, if it says anything.
+    ///
+    /// # Errors
+    /// [`NoLevel`].
+    pub fn said(said: Option<&OsStr>) -> Result<Option<Self>, NoLevel> {
+        let Some(said) = said.filter(|said| !said.is_empty()) else { return Ok(None) };
+        let level = said.to_str().and_then(Self::parse);
+        level.map(Some).ok_or_else(|| NoLevel { said: said.to_string_lossy().into_owned() })
+    }
 
     /// Reads a word: off, error, warn, info, debug or trace.
     #[must_use]
@@ -156,5 +186,12 @@ mod tests {
         for bad in ["", "loud", "3", "info,h2=trace"] {
             assert_eq!(Level::parse(bad), None, "{bad}");
         }
+        let said = |word: &str| Level::said(Some(OsStr::new(word)));
+        assert!(matches!(said(""), Ok(None)));
+        assert!(matches!(said("info"), Ok(Some(Level::INFO))));
+        assert_eq!(
+            said("loud").unwrap_err().to_string(),
+            "RATCHET_LOG is 'loud', which is no level"
+        );
     }
 }
