@@ -4,7 +4,7 @@
 #   tests/run.sh                      all stages but the recorded cases
 #   tests/run.sh --conformance DIR    those too: DIR holds run.py and one folder a case
 #   tests/run.sh --only STAGE         one stage: fmt, clippy, release, engine, tests, through, doctests, docs,
-#                                     deny, conformance, sample, nothing_left, backend
+#                                     deny, conformance, sample, package, backend, nothing_left
 #
 # Needs Rust, git, bash and python3, and a container engine: one is started if none answers. Installs what else
 # is missing: cargo-nextest, cargo-deny and, on Debian-like machines, those of the first list but Rust, and a C linker.
@@ -58,7 +58,7 @@ static_build() {
         cargo build --locked --release --target "$triple" "$@"
 }
 # By package, not by workspace: the tests build ratchet with crash points, and a workspace build would share them.
-release() { static_build -p ratchet --bin ratchet; }
+release() { static_build -p ratchet --bin ratchet; static_build -p ratchet-runtime-agent --bin runtime-agent; }
 engine() {
     local pid=$target/docker/dockerd.pid before=""
     [ ! -f "$pid" ] || before=$(cat "$pid")
@@ -91,9 +91,12 @@ sample() {
     local built
     built=$(cd "$target/$triple/release" && pwd)
     RATCHET_BIN_DIR=$built fixtures/sample/run.sh
+    RATCHET_BIN_DIR=$built fixtures/sample/run.sh --worker
     RATCHET_BIN_DIR=$built fixtures/sample/run.sh --image ratchet-test:debian
 }
 
+# What is shipped, installed.
+package() { tests/package.sh "$target/$triple/release"; }
 # A whole step's trace in a real backend; about four minutes when it has to be installed, else one.
 backend() { tests/telemetry/backend.sh; }
 
@@ -107,12 +110,12 @@ stage() {
 install_missing
 if [ -n "$only" ]; then
     case $only in
-        fmt | clippy | release | engine | tests | through | doctests | docs | deny | conformance | sample | nothing_left | backend) stage "$only" ;;
+        fmt | clippy | release | engine | tests | through | doctests | docs | deny | conformance | sample | package | nothing_left | backend) stage "$only" ;;
         *) echo "tests/run.sh: no stage $only" >&2; exit 2 ;;
     esac
     exit
 fi
-for name in fmt clippy release engine tests through doctests docs deny conformance sample backend nothing_left; do
+for name in fmt clippy release engine tests through doctests docs deny conformance sample package backend nothing_left; do
     stage "$name"
 done
 printf '\nall hold, %d s\n' "$SECONDS"
