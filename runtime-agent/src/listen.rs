@@ -12,6 +12,7 @@ use ratchet_proto::status::{self, to_status};
 use secrecy::ExposeSecret as _;
 use thiserror::Error;
 use tokio::net::TcpListener;
+use tonic::server::NamedService as _;
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::server::Router;
@@ -147,7 +148,7 @@ async fn tell_health(health: HealthReporter, service: Service) {
             Door::Draining => ServingStatus::NotServing,
         };
         // The service, and the whole process in gRPC's words.
-        for name in ["ratchet.runtime.v1.RuntimeService", ""] {
+        for name in [RuntimeServiceServer::<Service>::NAME, ""] {
             health.set_service_status(name, status).await;
         }
         tokio::select! {
