@@ -1,9 +1,9 @@
 //! The worker: runs commands for supervisors on other machines, and keeps their output, their reports and what they left until
 //! somebody has it.
 //!
-//! It has never heard of a batch. A call comes in by [`listen`] and [`service`]; a command becomes a [`session`], whose shim
-//! (`ratchet_spawn`) outlives this process; its files are snapshots in a workspace ([`projects`]); what it prints and reports
-//! is told by [`attach`]. What must outlive the process lies where [`layout`] says.
+//! It has never heard of a batch. A call comes in by `listen` and `service`; a command becomes a `session`, whose shim
+//! (`ratchet_spawn`) outlives this process; its files are snapshots in a workspace (`projects`); what it prints and reports
+//! is told by `attach`. What must outlive the process lies where `layout` says.
 //!
 //! **Invariant:** nothing runs, and nothing is read of a call, without the token. **Invariant:** an id starts a command at most
 //! once, also over restarts. **Invariant:** nothing outside of the state folder is written.

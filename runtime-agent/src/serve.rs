@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_door::descriptors;
+use ratchet_door::signals::Signals;
 use ratchet_door::systemd::Systemd;
 use ratchet_telemetry::metric;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::retry_on_intr;
 use thiserror::Error;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
@@ -199,26 +199,6 @@ fn point(link: &Path, to: &Path) -> io::Result<()> {
     remove(&beside)?;
     symlink(to, &beside)?;
     fs::rename(beside, link)
-}
-
-/// What ends a worker from outside: Ctrl-C, a service manager, the end of its terminal.
-struct Signals([Signal; 3]);
-
-impl Signals {
-    fn take() -> io::Result<Self> {
-        let [terminate, interrupt, hangup] =
-            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-        Ok(Self([terminate?, interrupt?, hangup?]))
-    }
-
-    async fn next(&mut self) {
-        let [terminate, interrupt, hangup] = &mut self.0;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
 }
 
 impl From<&ServeError> for Failure {

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_door::descriptors;
+use ratchet_door::signals::Signals;
 use ratchet_door::systemd::{self, Systemd};
 use rustix::process::Gid;
 use thiserror::Error as ThisError;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -101,26 +101,6 @@ pub async fn run(options: DaemonOptions) -> Result<(), DaemonError> {
     }
     tracing::info!("stopped");
     broken.map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// What ends a supervisor from outside: Ctrl-C, a service manager, the end of its terminal.
-struct Signals([Signal; 3]);
-
-impl Signals {
-    fn take() -> std::io::Result<Self> {
-        let [terminate, interrupt, hangup] =
-            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-        Ok(Self([terminate?, interrupt?, hangup?]))
-    }
-
-    async fn next(&mut self) {
-        let [terminate, interrupt, hangup] = &mut self.0;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
 }
 
 /// A supervisor that answers calls.
