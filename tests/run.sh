@@ -47,7 +47,7 @@ tests() { cargo nextest run --locked --workspace; }
 # The command line once more, each world with a supervisor that its commands find.
 through() {
     RATCHET_TEST_THROUGH=supervisor cargo nextest run --locked -p ratchet-tests --test it \
-        -E 'not test(/^(chaos|daemon|docker|house_rules|setup|shell|store|supervisor|terminal|validate)::/)'
+        -E 'not test(/^(chaos|daemon|docker|eval|house_rules|setup|shell|store|supervisor|telemetry|terminal|validate)::/)'
 }
 doctests() { cargo test --locked --workspace --doc; }
 docs() { RUSTDOCFLAGS="--deny warnings" cargo doc --locked --workspace --no-deps; }
