@@ -58,7 +58,7 @@ static_build() {
         cargo build --locked --release --target "$triple" "$@"
 }
 # By package, not by workspace: the tests build ratchet with crash points, and a workspace build would share them.
-release() { static_build -p ratchet --bin ratchet; static_build -p ratchet-runtime-agent --bin runtime-agent; }
+release() { static_build -p ratchet --bin ratchet -p ratchet-runtime-agent --bin runtime-agent; }
 engine() {
     local pid=$target/docker/dockerd.pid before=""
     [ ! -f "$pid" ] || before=$(cat "$pid")
