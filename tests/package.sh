@@ -67,8 +67,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -su
 chmod 600 "$work"/run/*
 chown -R 1000:1000 "$work/run"
 docker run --detach --name "$image_container" --init --network none --volume "$work/run:/run/ratchet:ro" "$image" >/dev/null
-# Ends at the first line that says so, or with the container.
-docker logs --follow "$image_container" 2>&1 | grep --quiet --max-count=1 'listening at' ||
+# Ends at the first line that says so, or with the container; who follows ends with the container in any case.
+grep --quiet --max-count=1 'listening at' < <(docker logs --follow "$image_container" 2>&1) ||
     fail "the worker does not serve: $(docker logs "$image_container" 2>&1)"
 docker stop --time 20 "$image_container" >/dev/null
 [ "$(docker inspect --format '{{.State.ExitCode}}' "$image_container")" = 0 ] ||

@@ -29,11 +29,12 @@ triple=$(rustc -vV | sed -n 's/^host: //p')
 has() { command -v "$1" >/dev/null 2>&1; }
 
 install_missing() {
-    if ! has cc || ! has git || ! has python3; then
+    if ! has cc || ! has git || ! has python3 || ! has openssl || ! has file ||
+        ! python3 -c 'import ensurepip' 2>/dev/null; then
         local root=""
         [ "$(id -u)" -eq 0 ] || root=sudo
         $root apt-get update
-        DEBIAN_FRONTEND=noninteractive $root apt-get install --yes --no-install-recommends gcc libc6-dev git python3
+        DEBIAN_FRONTEND=noninteractive $root apt-get install --yes --no-install-recommends gcc libc6-dev git python3 python3-venv openssl file
     fi
     has cargo-nextest || cargo install --locked cargo-nextest
     has cargo-deny || cargo install --locked cargo-deny --version 0.20.2
