@@ -42,6 +42,13 @@ struct RpcStatus {
     details: Vec<Any>,
 }
 
+/// Lists what an error comes from, the nearest cause first: the causes of its detail.
+pub fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(error.source(), |cause| cause.source())
+}
+
 /// Puts an error into a status.
 #[must_use]
 pub fn to_status(code: Code, detail: &ErrorDetail) -> Status {

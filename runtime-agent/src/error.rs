@@ -1,12 +1,11 @@
 //! What a worker refuses, in terms a caller can act on: a code with a page in `docs/errors/`, what failed, why, what to do.
 
-use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
 use ratchet_proto::convert::Malformed;
 use ratchet_proto::error::v1::ErrorDetail;
-use ratchet_proto::status::to_status;
+use ratchet_proto::status::{causes, to_status};
 use ratchet_spawn::SpawnId;
 use ratchet_workspace::WorkspaceError;
 use thiserror::Error;
@@ -204,13 +203,6 @@ fn workspace_help(error: &WorkspaceError) -> &'static str {
         | WorkspaceError::Word { .. } => "mend or remove what it names",
         _ => "the worker's log and 'runtime-agent check' say more",
     }
-}
-
-/// Gives what lies below an error, the nearest first.
-pub(crate) fn causes<'a>(
-    error: &'a (dyn StdError + 'static),
-) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(error.source(), |cause| (**cause).source())
 }
 
 impl From<&WorkerError> for Status {

@@ -179,7 +179,7 @@ fn bounded<T>(what: &str, list: Vec<T>, most: usize) -> Result<Vec<T>, Malformed
 
 /// Gives the SHA-256 of some bytes in hexadecimal.
 pub(crate) fn hex_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// Shows how much there is of each: what is in them may be secret.

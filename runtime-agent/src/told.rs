@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, Write as _};
 
-use crate::error::causes;
+use ratchet_proto::status::causes;
 
 /// A failure, ready to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use ratchet_engine::park::ParkKind;
 use ratchet_engine::report::{Channel, hint};
 use ratchet_engine::settings::SetError;
 use ratchet_engine::shell::quoted;
+pub use ratchet_proto::status::causes;
 use thiserror::Error;
 
 use crate::follow::FollowError;
@@ -390,13 +391,6 @@ impl Error {
 /// Gives an error with its causes, for places that keep text.
 pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     causes(error).fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}
-
-/// Lists what an error comes from, the nearest cause first.
-pub fn causes<'a>(
-    error: &'a (dyn std::error::Error + 'static),
-) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
-    std::iter::successors(error.source(), |cause| cause.source())
 }
 
 /// Finds what the operating system says below an error, if it is that which it comes from.

@@ -22,7 +22,6 @@ pub mod doctor;
 mod actor;
 mod door;
 pub mod grpc;
-mod hex;
 mod house;
 mod lossy;
 pub mod mirror;

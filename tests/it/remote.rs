@@ -38,12 +38,7 @@ fn mirrors(world: &World) -> Vec<i32> {
 #[test]
 fn a_killed_mirror_is_brought_back_and_output_reports_and_result_are_whole() {
     let world = World::new(Place::Remote);
-    let report = "ratchet batch report shop --change add-api --status";
-    let script = waiting(
-        &format!("echo ran >> runs; echo one; {report} first > /dev/null"),
-        &format!("echo two; {report} second > /dev/null"),
-    );
-    let running = begun(&world, &script);
+    let running = begun(&world, &reporting());
     wait::until_exists(&world.there("here"));
     for _ in 0..3 {
         wait::until("a mirror to be there", || mirrors(&world).len() == 1);
@@ -82,16 +77,20 @@ fn the_worker_the_mirror_and_the_supervisor_may_all_be_killed() {
     world.assert_clean();
 }
 
+/// Prints and reports, waits, and does both again.
+fn reporting() -> String {
+    let report = "ratchet batch report shop --change add-api --status";
+    waiting(
+        &format!("echo ran >> runs; echo one; {report} first > /dev/null"),
+        &format!("echo two; {report} second > /dev/null"),
+    )
+}
+
 #[test]
 fn a_line_that_is_cut_costs_nothing() {
     let world = World::new(Place::Remote);
     let line = Line::to(&world);
-    let report = "ratchet batch report shop --change add-api --status";
-    let script = waiting(
-        &format!("echo ran >> runs; echo one; {report} first > /dev/null"),
-        &format!("echo two; {report} second > /dev/null"),
-    );
-    let running = begun(&world, &script);
+    let running = begun(&world, &reporting());
     wait::until_exists(&world.there("here"));
     line.cut();
     go(&world);
@@ -103,12 +102,7 @@ fn a_line_that_is_cut_costs_nothing() {
 fn a_line_that_is_dead_without_anybody_being_told_is_noticed() {
     let world = World::new(Place::Remote);
     let line = Line::to(&world);
-    let report = "ratchet batch report shop --change add-api --status";
-    let script = waiting(
-        &format!("echo ran >> runs; echo one; {report} first > /dev/null"),
-        &format!("echo two; {report} second > /dev/null"),
-    );
-    let running = begun(&world, &script);
+    let running = begun(&world, &reporting());
     wait::until_exists(&world.there("here"));
     // What is there stays there and says nothing any more; a new connection goes through.
     line.deafen();

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_proto::status::causes;
 use ratchet_spawn::{
     Folders, SpawnDir, Standing, abandon, await_shim_end, end_marked, end_strays, probe,
 };
@@ -240,7 +241,7 @@ fn settle(dir: &SpawnDir) -> Result<Started, WorkerError> {
 }
 
 fn gone(error: &WorkerError) -> Left {
-    let causes = crate::error::causes(error).map(ToString::to_string);
+    let causes = causes(error).map(ToString::to_string);
     let text: Vec<String> = std::iter::once(error.to_string()).chain(causes).collect();
     Left::Gone { code: error.code().to_owned(), message: text.join(": ") }
 }

@@ -36,6 +36,5 @@ pub mod scratch;
 pub mod shim;
 mod web;
 
-mod hex;
 #[cfg(test)]
 mod testing;

@@ -40,6 +40,6 @@ impl Mutation {
     #[must_use]
     pub fn digest(&self) -> String {
         let text = format!("{}\0{}\0{}", self.test, self.budget, self.threshold);
-        crate::hex::hex(&Sha256::digest(text))
+        hex::encode(Sha256::digest(text))
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn fingerprint(root: &Path) -> Vec<String> {
                 metadata.mtime_nsec()
             };
             let content = if metadata.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
-            let content = format!("{} {time}", crate::hex::hex(&Sha256::digest(content)));
+            let content = format!("{} {time}", hex::encode(Sha256::digest(content)));
             if metadata.is_dir() {
                 folders.push(path.clone());
             }

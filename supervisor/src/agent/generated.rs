@@ -3,8 +3,6 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::hex::hex;
-
 /// The version that writes.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -26,7 +24,7 @@ pub fn is_untouched(text: &str) -> bool {
 
 /// Half of the hash is enough to notice an edit.
 fn digest(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes())[..8])
+    hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }
 
 #[cfg(test)]

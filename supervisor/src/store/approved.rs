@@ -17,7 +17,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::file;
 use super::layout::{ChangeDir, Layout, RATCHET_DIR};
-use crate::hex::hex;
 
 /// How much content is read for one hash, in bytes; what fits is taken in the order of the paths.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
@@ -88,7 +87,7 @@ impl Tree<'_> {
         for (path, seen) in &paths {
             self.add(&mut hash, path, seen);
         }
-        format!("sha256:{}", hex(&hash.finalize()))
+        format!("sha256:{}", hex::encode(hash.finalize()))
     }
 
     /// Adds one file or link; every part has its length before it, so that no two trees read alike.

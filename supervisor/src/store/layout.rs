@@ -9,7 +9,6 @@ use ratchet_engine::name::{BatchName, ChangeName};
 use sha2::{Digest as _, Sha256};
 
 use crate::environment::Environment;
-use crate::hex::hex;
 
 /// The folder that marks a project's root and holds everything of ratchet's.
 pub const RATCHET_DIR: &str = ".ratchet";
@@ -192,7 +191,7 @@ impl Layout {
 
 /// Names the second trace of a run state after the place of the first.
 fn name_of_trace(dir: &Path) -> String {
-    hex(&Sha256::digest(dir.as_os_str().as_bytes())[..16])
+    hex::encode(&Sha256::digest(dir.as_os_str().as_bytes())[..16])
 }
 
 /// The second trace of one run state, in the user's own folder (ADR 0009).

@@ -10,14 +10,13 @@ use std::io::{self, IoSlice, Write as _};
 use std::os::fd::OwnedFd;
 
 use super::output::now_us;
-use super::session::{now_ms, own_name};
+use super::session::just_started;
 use super::testament::Testament;
-use crate::directory::{FORMAT, SpawnDir, open_plain, private, read_json, replace_json};
+use crate::directory::{SpawnDir, open_plain, private, read_json, replace_json};
 use crate::lock::{self, Held};
-use crate::process::{boot_id, pid_namespace};
-use crate::record::{End, ExitRecord, Output, Usage};
+use crate::record::{End, ExitRecord, Output};
 use crate::spool::{Frame, Frames, HEADER_BYTES, OPENING, Position, SpoolError, encode_header};
-use crate::standing::{Lost, Standing, Started, settled, was_started};
+use crate::standing::{Lost, Standing, settled, was_started};
 use crate::stop::StopRequest;
 
 /// A spawn that is mirrored here. Nobody else holds it while this lives.
@@ -85,16 +84,7 @@ impl Mirror {
         if self.taken == Taken::Again {
             return Ok(());
         }
-        let started = Started {
-            format: FORMAT,
-            started_at: now_ms(),
-            boot_id: boot_id()?,
-            pid_namespace: pid_namespace()?,
-            shim: own_name(),
-            agent: None,
-            cgroup: None,
-        };
-        replace_json(&self.dir.started_file(), &started)?;
+        replace_json(&self.dir.started_file(), &just_started()?)?;
         self.lock.note_start()
     }
 
@@ -186,19 +176,7 @@ impl Mirror {
     /// # Errors
     /// The disk's.
     pub fn finish_untold(self, end: End, notes: Vec<String>) -> io::Result<()> {
-        let now = now_ms();
-        self.finish(&ExitRecord {
-            format: FORMAT,
-            end,
-            started_at: now,
-            ended_at: now,
-            awake_ms: 0,
-            usage: Usage::default(),
-            output: Output::default(),
-            strays: Vec::new(),
-            leftover: Vec::new(),
-            notes,
-        })
+        self.finish(&ExitRecord::of_no_run(end, notes))
     }
 }
 

@@ -75,15 +75,7 @@ impl<'a> Session<'a> {
         let limit = request.as_ref().and_then(|request| request.limits.output_bytes);
         let spool = Spool::create(dir, limit).map_err(while_doing("cannot make the spool"))?;
         let pump = Pump::new(dir, spool)?;
-        let started = Started {
-            format: FORMAT,
-            started_at: now_ms(),
-            boot_id: boot_id()?,
-            pid_namespace: pid_namespace()?,
-            shim: own_name(),
-            agent: None,
-            cgroup: None,
-        };
+        let started = just_started()?;
         Ok(Self {
             dir,
             lock,
@@ -334,10 +326,15 @@ impl<'a> Session<'a> {
 impl ExitRecord {
     /// Says of a spawn that the shim could not even begin with it.
     pub(super) fn of_no_start(why: &io::Error) -> Self {
+        Self::of_no_run(refused(NotStarted::Refused, &why.to_string()), Vec::new())
+    }
+
+    /// Says how a spawn ended of which nothing else is known.
+    pub(super) fn of_no_run(end: End, notes: Vec<String>) -> Self {
         let now = now_ms();
         Self {
             format: FORMAT,
-            end: refused(NotStarted::Refused, &why.to_string()),
+            end,
             started_at: now,
             ended_at: now,
             awake_ms: 0,
@@ -345,7 +342,7 @@ impl ExitRecord {
             output: Output::default(),
             strays: Vec::new(),
             leftover: Vec::new(),
-            notes: Vec::new(),
+            notes,
         }
     }
 }
@@ -367,13 +364,26 @@ fn refused(reason: NotStarted, message: &str) -> End {
     End::NotStarted { reason, message: message.to_owned(), code: 1 }
 }
 
+/// Says that this shim has taken a spawn up.
+pub(super) fn just_started() -> io::Result<Started> {
+    Ok(Started {
+        format: FORMAT,
+        started_at: now_ms(),
+        boot_id: boot_id()?,
+        pid_namespace: pid_namespace()?,
+        shim: own_name(),
+        agent: None,
+        cgroup: None,
+    })
+}
+
 /// Names this process.
-pub(super) fn own_name() -> ProcessName {
+fn own_name() -> ProcessName {
     let pid = std::process::id().cast_signed();
     ProcessName { pid, start_time: look(pid).map_or(0, |process| process.start_time) }
 }
 
-pub(super) fn now_ms() -> u64 {
+fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

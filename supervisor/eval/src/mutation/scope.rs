@@ -221,7 +221,7 @@ fn fingerprint(changes: &[Change]) -> String {
         }
         hash.update([0]);
     }
-    crate::hex::hex(&hash.finalize())
+    hex::encode(hash.finalize())
 }
 
 /// Gives a file's text; `None` for a missing or a binary one.

@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::DockerError;
 use crate::environment::Environment;
-use crate::hex::hex;
 
 /// Where an engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +120,7 @@ fn context(environment: &Environment) -> Result<Option<Endpoint>, DockerError> {
     let Some(name) = name.filter(|name| !name.is_empty() && name != "default") else {
         return Ok(None);
     };
-    let id = hex(&Sha256::digest(&name));
+    let id = hex::encode(Sha256::digest(&name));
     let meta = folder.join("contexts/meta").join(&id).join("meta.json");
     let bad = |why| DockerError::BadEndpoint {
         from: "the context of docker".to_owned(),
@@ -227,7 +226,7 @@ mod tests {
     #[test]
     fn the_chosen_context_is_followed() {
         let home = tempfile::tempdir().unwrap();
-        let id = hex(&Sha256::digest("mine"));
+        let id = hex::encode(Sha256::digest("mine"));
         let meta = home.path().join("contexts/meta").join(id);
         fs::create_dir_all(&meta).unwrap();
         fs::write(

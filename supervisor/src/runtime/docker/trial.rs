@@ -14,7 +14,6 @@ use super::container::{Container, WORKSPACE};
 use super::engine::ImageFound;
 use super::error::DockerError;
 use super::{Ending, Ground, run};
-use crate::hex::hex;
 use crate::runtime::Line;
 
 /// How long a program may take to say its version.
@@ -179,7 +178,7 @@ fn note(ground: &Ground<'_>, container: &Container, image: &ImageFound) -> Optio
         what.update(word);
         what.update([0]);
     }
-    let name = hex(&what.finalize());
+    let name = hex::encode(what.finalize());
     Some(ground.environment.cache_home()?.join("ratchet/images").join(name))
 }
 

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Places, Remote};
-use crate::hex::hex;
 
 /// The name of the project's workspace in its store.
 pub(crate) const WORKSPACE: &str = "project";
@@ -115,7 +114,7 @@ pub(crate) fn project_name(root: &Path) -> String {
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let slug: String = name.chars().filter(char::is_ascii_alphanumeric).take(24).collect();
     let slug = if slug.is_empty() { "project".to_owned() } else { slug };
-    format!("{slug}-{}", &hex(&hash.finalize())[..24])
+    format!("{slug}-{}", &hex::encode(hash.finalize())[..24])
 }
 
 /// Says where the snapshots of a project are: beside the spawns.
