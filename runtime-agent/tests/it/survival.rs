@@ -43,6 +43,7 @@ async fn a_worker_that_is_killed_at_random_instants_starts_once_and_loses_nothin
     let dice = fastrand::Rng::with_seed(fastrand::u64(..));
     let seed = dice.get_seed();
     let mut dice = dice;
+    let mut whole = 0;
     for round in 0..ROUNDS {
         let name = format!("s-{round}");
         let mut told = Told::default();
@@ -68,6 +69,10 @@ async fn a_worker_that_is_killed_at_random_instants_starts_once_and_loses_nothin
                 break;
             }
         }
+        if told.was_abandoned() {
+            told.assert_nothing_ran(&world, &name);
+            continue;
+        }
         let (output, entries) = expected();
         assert!(told.output == output, "seed {seed}, round {round}: {} bytes", told.output.len());
         assert_eq!(told.entries, entries, "seed {seed}, round {round}");
@@ -88,7 +93,10 @@ async fn a_worker_that_is_killed_at_random_instants_starts_once_and_loses_nothin
         let again = Told::whole(&mut client, &name).await;
         assert_eq!((again.output, again.ended), (told.output, told.ended));
         client.release(wire::ReleaseRequest { id: id(&name) }).await.unwrap();
+        whole += 1;
     }
+    // To be killed in just that moment is rare.
+    assert!(2 * whole > ROUNDS, "seed {seed}: {whole} of {ROUNDS} ran");
 }
 
 /// The short moments: while a workspace is laid out, while a shim comes up, while a result is taken.
@@ -120,11 +128,9 @@ async fn a_worker_that_is_killed_while_a_session_begins_or_ends_goes_on_with_it(
         let mut client = worker.client().await;
         client.spawn(request).await.unwrap();
         let told = Told::whole(&mut client, &name).await;
-        let ended = told.ended.clone().unwrap();
         let starts = world.lines("starts").iter().filter(|line| **line == name).count();
-        if matches!(ended.end, Some(wire::ended::End::Abandoned(_))) {
-            // It was killed between the record and the start: the id is used up, and nothing has run.
-            assert_eq!((starts, ended.result, told.text().as_str()), (0, None, ""));
+        if told.was_abandoned() {
+            told.assert_nothing_ran(&world, &name);
         } else {
             assert_eq!((starts, told.text().as_str()), (1, "out\n"), "round {round}");
             assert_eq!(told.entries, ["in"], "round {round}");

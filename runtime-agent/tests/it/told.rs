@@ -6,7 +6,7 @@ use ratchet_proto::runtime::v1::ended::{End, Result as Came};
 use ratchet_spawn::ExitRecord;
 use tonic::Status;
 
-use crate::world::{Client, id};
+use crate::world::{Client, World, id};
 
 /// What a supervisor has of a session. It goes on from where it is.
 #[derive(Debug, Clone, Default)]
@@ -88,6 +88,20 @@ impl Told {
             End::Record(record) => record.try_into().unwrap(),
             other => panic!("no record: {other:?}"),
         }
+    }
+
+    /// Says whether its worker was killed between the record and the start: the id is used up, and nothing has run.
+    pub(crate) fn was_abandoned(&self) -> bool {
+        matches!(self.ended.clone().unwrap().end, Some(End::Abandoned(_)))
+    }
+
+    /// Sees that a command of which this was told did nothing.
+    #[track_caller]
+    pub(crate) fn assert_nothing_ran(&self, world: &World, name: &str) {
+        let starts = world.lines("starts").iter().filter(|line| *line == name).count();
+        let result = self.ended.clone().unwrap().result;
+        assert_eq!((starts, result, self.text().as_str()), (0, None, ""));
+        assert!(self.entries.is_empty(), "{:?}", self.entries);
     }
 
     /// The snapshot that it left.
