@@ -248,4 +248,4 @@ fn indented(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -10,8 +10,7 @@ use ratchet_engine::name::{AgentName, BatchName, ChangeName, PhaseName, SpawnId,
 use ratchet_engine::park::ParkKind;
 use ratchet_engine::settings::GateMode;
 use ratchet_engine::status::{
-    BatchState, BatchStatus, ChangeState, ChangeStatus, Next, ParkView, PhaseState, PhaseStatus,
-    Progress,
+    BatchState, BatchStatus, ChangeState, ChangeStatus, Next, PhaseState, PhaseStatus, Progress,
 };
 use ratchet_engine::time::Timestamp;
 use ratchet_engine::transition::{StepKind, Transition};
@@ -24,6 +23,7 @@ use super::frame::draw;
 use super::look::{Budget, Found, Look, Proof, ProofVerdict, Step, Watched};
 use super::pager::Room;
 use crate::render::page::Ink;
+use crate::render::status::tests::{self, park_of};
 
 /// 2026-07-02T09:00:00Z.
 const START: i64 = 1_782_982_800_000;
@@ -34,43 +34,14 @@ fn at(seconds: i64) -> Timestamp {
 
 fn change_of(name: &str, status: ChangeState, completed: u64, total: u64) -> ChangeStatus {
     ChangeStatus {
-        name: ChangeName::parse(name).unwrap(),
-        status,
-        base: status,
         done: format!("{name} works"),
         progress: Progress { total, completed },
-        after: Vec::new(),
-        blocked_by: Vec::new(),
-        exists: true,
-        archived: false,
-        parked: None,
-        usage: None,
-    }
-}
-
-fn park_of(kind: ParkKind, reason: &str) -> ParkView {
-    ParkView {
-        kind,
-        reason: reason.into(),
-        cause: None,
-        retry_at: None,
-        answer: None,
-        feedback: None,
-        approved: None,
-        retry: false,
+        ..tests::change_of(name, status)
     }
 }
 
 fn phase_of(name: &str, status: PhaseState, changes: Vec<ChangeStatus>) -> PhaseStatus {
-    PhaseStatus {
-        name: PhaseName::parse(name).unwrap(),
-        goal: format!("the goal of {name}"),
-        success: "people buy".into(),
-        status,
-        gated_by: None,
-        parked: None,
-        changes,
-    }
+    PhaseStatus { success: "people buy".into(), ..tests::phase_of(name, status, changes) }
 }
 
 fn step() -> Step {

@@ -182,6 +182,12 @@ impl Node {
         if let Value::Bool(value) = self.value { Some(value) } else { None }
     }
 
+    /// Returns the number, if this is one that is whole, above 0, and small enough for every tool that reads the file.
+    #[must_use]
+    pub fn as_whole_number(&self) -> Option<u64> {
+        self.as_number().and_then(reader::whole_number)
+    }
+
     /// Returns the number, if this is one and it is finite.
     #[must_use]
     pub fn as_number(&self) -> Option<f64> {

@@ -259,7 +259,7 @@ impl Reader {
         let start = self.text(node, "start", "start");
         let spec = self.text(node, "spec", "spec");
         let readiness = self.map(node, "readiness")?;
-        let timeout = readiness.get("timeoutMs").and_then(Node::as_number).and_then(whole);
+        let timeout = readiness.get("timeoutMs").and_then(whole);
         if timeout.is_none() {
             let at = readiness.get("timeoutMs").unwrap_or(readiness);
             self.refuse(
@@ -333,7 +333,7 @@ pub fn jury(node: &Node) -> Result<JurySettings, Vec<String>> {
         return Err(reader.reasons);
     }
     let votes = node.get("votes").map(|votes| {
-        let count = votes.as_number().and_then(whole);
+        let count = whole(votes);
         if count.is_none() {
             reader.refuse(votes, "jury.votes must be a whole number from 1".to_owned());
         }

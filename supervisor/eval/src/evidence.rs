@@ -264,18 +264,10 @@ mod tests {
         let run = RunId::parse("r").unwrap();
         let evidence = Evidence::new(&place, &run, "m", &|_| {});
         let mut attempt = Attempt {
-            index: 2,
-            verdict: Verdict::Survived,
             files: vec!["a".into()],
             line: 1,
-            notes: Vec::new(),
             fingerprint: "f".into(),
-            agent_ms: 0,
-            oracle_ms: 0,
-            overhead_ms: 0,
-            diff_path: None,
-            log_path: None,
-            excerpt: String::new(),
+            ..Attempt::bare(2, Verdict::Survived)
         };
         let ran = Ran { stdout: b"out".to_vec(), stderr: b"\xff err".to_vec(), ..Ran::default() };
         evidence.keep(&mut attempt, b"diff \xff\n", Some(&ran)).unwrap();

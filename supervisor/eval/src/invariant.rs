@@ -318,7 +318,7 @@ impl Reader {
 
     fn count(&mut self, name: &str, map: &Node, key: &str) -> Option<u32> {
         let node = map.get(key);
-        let count = node.and_then(Node::as_number).and_then(whole);
+        let count = node.and_then(whole);
         if count.is_none() {
             let message = format!("{key} must be a whole number from 1 to {}", u32::MAX);
             self.refuse(name, node.unwrap_or(map), &message);
@@ -335,16 +335,9 @@ impl Reader {
 /// The pass condition when none is given.
 pub(crate) const DEFAULT_PASS: &str = "exit-zero";
 
-/// Gives a number that is whole and from 1.
-pub(crate) fn whole(number: f64) -> Option<u32> {
-    let fits = number.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "whole and in range"
-    )]
-    let whole = number as u32;
-    fits.then_some(whole)
+/// Gives a number that is whole, from 1, and fits.
+pub(crate) fn whole(node: &Node) -> Option<u32> {
+    node.as_whole_number().and_then(|number| u32::try_from(number).ok())
 }
 
 /// Says what is odd about a manifest that is fine as it is.

@@ -13,7 +13,7 @@ fn drawn(batch: &BatchStatus) -> String {
     page.finish().to_owned()
 }
 
-fn change_of(name: &str, status: ChangeState) -> ChangeStatus {
+pub(crate) fn change_of(name: &str, status: ChangeState) -> ChangeStatus {
     ChangeStatus {
         name: ChangeName::parse(name).unwrap(),
         status,
@@ -29,7 +29,20 @@ fn change_of(name: &str, status: ChangeState) -> ChangeStatus {
     }
 }
 
-fn phase_of(name: &str, status: PhaseState, changes: Vec<ChangeStatus>) -> PhaseStatus {
+pub(crate) fn park_of(kind: ParkKind, reason: &str) -> ParkView {
+    ParkView {
+        kind,
+        reason: reason.into(),
+        cause: None,
+        retry_at: None,
+        answer: None,
+        feedback: None,
+        approved: None,
+        retry: false,
+    }
+}
+
+pub(crate) fn phase_of(name: &str, status: PhaseState, changes: Vec<ChangeStatus>) -> PhaseStatus {
     PhaseStatus {
         name: PhaseName::parse(name).unwrap(),
         goal: format!("the goal of {name}"),
@@ -136,17 +149,7 @@ fn a_view_has_bars_the_runtime_and_what_is_next() {
 // B-V15 B-V17 B-V34 B-V38
 #[test]
 fn a_parked_change_says_why_it_waits_and_what_frees_it() {
-    let park = |kind, reason: &str| ParkView {
-        kind,
-        reason: reason.into(),
-        answer: None,
-        feedback: None,
-        approved: None,
-        retry: false,
-        cause: None,
-        retry_at: None,
-    };
-    let asked = park(ParkKind::Blocked, "Which currency?\nEuro or pound?");
+    let asked = park_of(ParkKind::Blocked, "Which currency?\nEuro or pound?");
     let parked = |name, state, park| ChangeStatus { parked: Some(park), ..change_of(name, state) };
     let changes = vec![
         parked("asked", ChangeState::Blocked, asked.clone()),
@@ -154,7 +157,7 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
         parked(
             "planned it",
             ChangeState::AwaitingApproval,
-            park(ParkKind::AwaitingApproval, "plan written"),
+            park_of(ParkKind::AwaitingApproval, "plan written"),
         ),
         parked(
             "refused",
@@ -162,7 +165,7 @@ fn a_parked_change_says_why_it_waits_and_what_frees_it() {
             ParkView {
                 feedback: Some("too big".into()),
                 approved: Some(false),
-                ..park(ParkKind::AwaitingApproval, "plan written")
+                ..park_of(ParkKind::AwaitingApproval, "plan written")
             },
         ),
     ];
@@ -221,16 +224,7 @@ fn a_finished_batch_says_so_and_an_unproven_one_names_the_proof() {
 
 #[test]
 fn a_parked_decomposition_and_a_parked_pull_request_show_what_frees_them() {
-    let asked = ParkView {
-        kind: ParkKind::Blocked,
-        reason: "Which repository?".into(),
-        answer: None,
-        feedback: None,
-        approved: None,
-        retry: false,
-        cause: None,
-        retry_at: None,
-    };
+    let asked = park_of(ParkKind::Blocked, "Which repository?");
     let phase =
         PhaseStatus { parked: Some(asked.clone()), ..phase_of("p1", PhaseState::Pending, vec![]) };
     let empty = batch_of(vec![phase]);
@@ -270,16 +264,8 @@ fn a_parked_decomposition_and_a_parked_pull_request_show_what_frees_them() {
 
 #[test]
 fn a_step_that_nobody_asked_anything_about_runs_again() {
-    let stopped = ParkView {
-        kind: ParkKind::Blocked,
-        reason: "Agent was stopped by cancel without reporting completion.".into(),
-        answer: None,
-        feedback: None,
-        approved: None,
-        retry: true,
-        cause: None,
-        retry_at: None,
-    };
+    let reason = "Agent was stopped by cancel without reporting completion.";
+    let stopped = ParkView { retry: true, ..park_of(ParkKind::Blocked, reason) };
     let change =
         ChangeStatus { parked: Some(stopped), ..change_of("add-cart", ChangeState::InProgress) };
     let batch = batch_of(vec![phase_of("p1", PhaseState::InProgress, vec![change])]);

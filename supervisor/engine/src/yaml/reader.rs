@@ -119,7 +119,7 @@ impl Reader {
     }
 
     pub(crate) fn positive_integer(&mut self, trail: &Trail<'_>, node: &Node) -> Option<u64> {
-        let integer = node.as_number().and_then(whole_number);
+        let integer = node.as_whole_number();
         self.expect(trail, node, "a whole number from 1 to 9007199254740991", integer)
     }
 

@@ -106,6 +106,27 @@ pub struct Attempt {
     pub excerpt: String,
 }
 
+#[cfg(test)]
+impl Attempt {
+    /// An attempt of which nothing is known but what it came to.
+    pub(crate) fn bare(index: u32, verdict: Verdict) -> Self {
+        Self {
+            index,
+            verdict,
+            files: Vec::new(),
+            line: 0,
+            notes: Vec::new(),
+            fingerprint: String::new(),
+            agent_ms: 0,
+            oracle_ms: 0,
+            overhead_ms: 0,
+            diff_path: None,
+            log_path: None,
+            excerpt: String::new(),
+        }
+    }
+}
+
 impl Verdict {
     /// Judges an oracle's end on a planted fault.
     #[must_use]

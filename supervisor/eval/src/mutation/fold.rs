@@ -129,21 +129,18 @@ mod tests {
     use super::super::attempt::Cause;
     use super::*;
 
-    pub(crate) fn attempt(index: u32, verdict: Verdict) -> Attempt {
+    fn attempt(index: u32, verdict: Verdict) -> Attempt {
         let mutant = verdict.is_mutant();
         Attempt {
-            index,
-            verdict,
             files: vec!["src/a.rs".into()],
             line: 3,
-            notes: Vec::new(),
-            fingerprint: String::new(),
             agent_ms: 1,
             oracle_ms: 1,
             overhead_ms: 1,
             diff_path: mutant.then(|| format!("runs/r/mutant-{index}.diff")),
             log_path: mutant.then(|| format!("runs/r/mutant-{index}.log")),
             excerpt: "-a < b\n+a <= b".into(),
+            ..Attempt::bare(index, verdict)
         }
     }
 

@@ -157,28 +157,14 @@ mod tests {
 
     #[test]
     fn finer_verdicts_are_counted_beside_killed_and_survived() {
-        let attempt = |index, verdict| Attempt {
-            index,
-            verdict,
-            files: Vec::new(),
-            line: 0,
-            notes: Vec::new(),
-            fingerprint: String::new(),
-            agent_ms: 0,
-            oracle_ms: 0,
-            overhead_ms: 0,
-            diff_path: None,
-            log_path: None,
-            excerpt: String::new(),
-        };
         let wall = Cause::Timeout { limit: "wall".into(), after_ms: 1 };
         let totals = Totals::of(&[
-            attempt(0, Verdict::Killed { cause: Cause::Failed { code: 1 } }),
-            attempt(1, Verdict::Killed { cause: wall }),
-            attempt(2, Verdict::Survived),
-            attempt(3, Verdict::NoChange),
-            attempt(4, Verdict::Duplicate { of: 0 }),
-            attempt(5, Verdict::OutOfScope { reason: "x".into() }),
+            Attempt::bare(0, Verdict::Killed { cause: Cause::Failed { code: 1 } }),
+            Attempt::bare(1, Verdict::Killed { cause: wall }),
+            Attempt::bare(2, Verdict::Survived),
+            Attempt::bare(3, Verdict::NoChange),
+            Attempt::bare(4, Verdict::Duplicate { of: 0 }),
+            Attempt::bare(5, Verdict::OutOfScope { reason: "x".into() }),
         ]);
         assert_eq!(
             totals.words(),

@@ -106,18 +106,11 @@ mod tests {
     #[test]
     fn every_fault_stands_in_its_file_with_a_status_that_viewers_know() {
         let attempt = |index: u32, verdict| Attempt {
-            index,
-            verdict,
             files: vec!["src/a.rs".into()],
             line: 7,
-            notes: Vec::new(),
-            fingerprint: String::new(),
-            agent_ms: 0,
             oracle_ms: 4,
-            overhead_ms: 0,
-            diff_path: None,
-            log_path: None,
             excerpt: "--- a\n+++ b\n@@\n-a < b\n+a <= b".into(),
+            ..Attempt::bare(index, verdict)
         };
         let mutation = Mutation { id: "m".into(), test: "t".into(), budget: 2, threshold: 1 };
         let wall = Cause::Timeout { limit: "wall".into(), after_ms: 1 };
