@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
+use ratchet_door::token::bearer;
 use ratchet_engine::name::{BatchName, SpawnId, StepKey};
 use ratchet_engine::outcome::StepResult;
 use ratchet_engine::report::ApplyReport;
@@ -19,9 +20,8 @@ use ratchet_proto::supervisor::v1 as wire;
 use ratchet_proto::supervisor::v1::supervisor_service_client::SupervisorServiceClient;
 use ratchet_proto::supervisor::v1::{apply_response, run_change_response};
 use ratchet_telemetry::TraceSpan;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::SecretString;
 use thiserror::Error;
-use tonic::metadata::MetadataValue;
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
@@ -126,10 +126,8 @@ impl Interceptor for Mark {
             trace.put(request.metadata_mut());
         }
         if let Some(token) = &self.token {
-            let value = format!("Bearer {}", token.expose_secret());
-            let mut value = MetadataValue::try_from(value)
-                .map_err(|_| Status::invalid_argument("the token is no header"))?;
-            value.set_sensitive(true);
+            let value =
+                bearer(token).map_err(|_| Status::invalid_argument("the token is no header"))?;
             request.metadata_mut().insert("authorization", value);
         }
         Ok(request)

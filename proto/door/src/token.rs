@@ -1,4 +1,4 @@
-//! The token of a server: whoever has it may call.
+//! The token of a server: whoever has it may call. What a caller says, and how it is looked at.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 use thiserror::Error;
-use tonic::metadata::MetadataMap;
+use tonic::metadata::errors::InvalidMetadataValue;
+use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 
 use crate::secret::{SecretError, read_secret};
 
@@ -67,6 +68,16 @@ impl Token {
         let same: bool = said.ct_eq(self.0.expose_secret().as_bytes()).into();
         if same { Ok(()) } else { Err(Refused::Wrong) }
     }
+}
+
+/// Gives what a caller says with each call: the token, marked as nothing that is ever shown.
+///
+/// # Errors
+/// Fails for a token that no header can carry.
+pub fn bearer(token: &SecretString) -> Result<MetadataValue<Ascii>, InvalidMetadataValue> {
+    let mut value = MetadataValue::try_from(format!("Bearer {}", token.expose_secret()))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// Takes a token that was read before. Whether it can be guessed is not looked at.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ratchet_door::secret::read_secret;
+use ratchet_door::token::bearer;
 use ratchet_engine::settings::{Token, Worker};
 use ratchet_proto::runtime::v1 as wire;
 use ratchet_proto::runtime::v1::runtime_service_client::RuntimeServiceClient;
@@ -74,6 +75,20 @@ impl Interceptor for Mark {
     }
 }
 
+/// How a worker is called.
+struct Line {
+    endpoint: Endpoint,
+    mark: Mark,
+    name: String,
+}
+
+impl Line {
+    fn over(self, channel: Channel) -> Client {
+        let service = RuntimeServiceClient::with_interceptor(channel, self.mark);
+        Client { service, name: self.name }
+    }
+}
+
 /// Reads the token of a worker.
 pub(crate) fn token_of(worker: &Worker) -> Result<SecretString, RemoteError> {
     match &worker.token {
@@ -83,12 +98,12 @@ pub(crate) fn token_of(worker: &Worker) -> Result<SecretString, RemoteError> {
 }
 
 impl Client {
-    /// Prepares a connection; it is made by the first call, and anew by the next one after it broke.
+    /// Says how a worker is called, without calling it.
     fn prepare(
         address: &str,
         tls_ca: Option<&str>,
         token: &SecretString,
-    ) -> Result<(Endpoint, Self), RemoteError> {
+    ) -> Result<Line, RemoteError> {
         let name = address.split_once("://").map_or(address, |(_, name)| name).to_owned();
         let unreachable = |error: tonic::transport::Error| RemoteError::Unreachable {
             worker: name.clone(),
@@ -110,21 +125,20 @@ impl Client {
             .http2_keep_alive_interval(STILL_THERE)
             .keep_alive_timeout(STILL_THERE)
             .keep_alive_while_idle(true);
-        let value = MetadataValue::try_from(format!("Bearer {}", token.expose_secret().trim()));
-        let mut value = value.map_err(|_| RemoteError::BadToken { worker: name.clone() })?;
-        value.set_sensitive(true);
-        let channel = endpoint.connect_lazy();
-        let service = RuntimeServiceClient::with_interceptor(channel, Mark(value));
-        Ok((endpoint, Self { service, name }))
+        let token = SecretString::from(token.expose_secret().trim());
+        let mark = bearer(&token).map_err(|_| RemoteError::BadToken { worker: name.clone() })?;
+        Ok(Line { endpoint, mark: Mark(mark), name })
     }
 
-    /// Prepares a connection that is made when it is needed.
+    /// Prepares a connection: it is made by the first call, and anew by the next one after it broke.
     pub(crate) fn lazy(
         address: &str,
         tls_ca: Option<&str>,
         token: &SecretString,
     ) -> Result<Self, RemoteError> {
-        Self::prepare(address, tls_ca, token).map(|(_, client)| client)
+        let line = Self::prepare(address, tls_ca, token)?;
+        let channel = line.endpoint.connect_lazy();
+        Ok(line.over(channel))
     }
 
     /// Connects, so that what stands in the way is told in its own words.
@@ -133,15 +147,15 @@ impl Client {
         tls_ca: Option<&str>,
         token: &SecretString,
     ) -> Result<Self, RemoteError> {
-        let (endpoint, client) = Self::prepare(address, tls_ca, token)?;
-        match tokio::time::timeout(PATIENCE, endpoint.connect()).await {
-            Ok(Ok(_)) => Ok(client),
+        let line = Self::prepare(address, tls_ca, token)?;
+        match tokio::time::timeout(PATIENCE, line.endpoint.connect()).await {
+            Ok(Ok(channel)) => Ok(line.over(channel)),
             Ok(Err(error)) => {
                 let why = with_causes(&error);
-                Err(RemoteError::Unreachable { worker: client.name, why })
+                Err(RemoteError::Unreachable { worker: line.name, why })
             }
             Err(_) => Err(RemoteError::Unreachable {
-                worker: client.name,
+                worker: line.name,
                 why: "it does not answer".to_owned(),
             }),
         }
