@@ -174,6 +174,23 @@ fn a_step_that_is_left_goes_on_and_is_recorded_by_the_next_supervisor() {
 }
 
 #[test]
+fn a_supervisor_that_stood_still_while_its_step_ended_goes_on_and_answers() {
+    let env = shop();
+    let supervisor = supervise(&env, &[]);
+    let apply = begin_a_step(&env);
+    supervisor.signal(Signal::STOP);
+    env.write("go", "");
+    wait::until("the agent and its shim to end", || {
+        let others = [supervisor.pid(), apply.pid()];
+        env.processes().iter().all(|process| others.contains(&process.pid))
+    });
+    assert_eq!(outcomes(&env), 0, "nobody was awake to record it");
+    supervisor.signal(Signal::CONT);
+    assert_eq!(apply.wait().assert_code(0).json()["state"], "advanced");
+    assert_eq!((env.agent_runs(), outcomes(&env)), (1, 1));
+}
+
+#[test]
 fn a_stop_that_drains_waits_for_the_step_and_begins_none() {
     let env = shop();
     let supervisor = supervise(&env, &[]);
